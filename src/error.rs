@@ -1,0 +1,211 @@
+//! One error type for all operations, with the facts in its fields.
+
+use std::fmt;
+
+/// The result of an operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why an operation was refused.
+///
+/// A refused operation has written nothing: an in-place target and the `out`
+/// of an `_into` call hold what they held before.
+///
+/// ```
+/// use ndarray::{Axis, array};
+/// use opkernels::{Error, GatherExt};
+///
+/// let data = array![[1, 2, 3, 4, 5]];
+/// let error = data.gather(&array![[0, 4], [3, 7]], Axis(1)).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "index 7 at indices[1, 1] is out of bounds for axis 1 of length 5 (expected -5..=4)"
+/// );
+/// assert!(matches!(error, Error::IndexOutOfBounds { index: 7, axis: 1, .. }));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An axis that the array does not have.
+    #[error("axis {axis} is out of bounds for an array of rank {rank} ({})", AxisRange(*.rank))]
+    AxisOutOfBounds {
+        /// The axis as it was given.
+        axis: i128,
+        /// The number of dimensions of the array.
+        rank: usize,
+    },
+
+    /// An index outside `-len..=len - 1`. The first one in row-major order of
+    /// `indices` is named.
+    #[error(
+        "index {index} at indices{position:?} is out of bounds for axis {axis} of length {len} ({})",
+        IndexRange(*.len)
+    )]
+    IndexOutOfBounds {
+        /// The index as it was given.
+        index: i128,
+        /// Where it stands in `indices`, one coordinate an axis.
+        position: Vec<usize>,
+        /// The axis of the data that it was to select from, counted from 0.
+        axis: usize,
+        /// The length of that axis.
+        len: usize,
+    },
+
+    /// [`OutOfBounds::Clip`](crate::OutOfBounds::Clip) or
+    /// [`Wrap`](crate::OutOfBounds::Wrap) was asked to map an index onto an
+    /// axis without elements.
+    #[error("cannot {mode} an index onto axis {axis}: its length is 0")]
+    EmptyAxis {
+        /// `"clip"` or `"wrap"`.
+        mode: &'static str,
+        /// The axis of length 0.
+        axis: usize,
+    },
+
+    /// `batch_dims` outside the range that the ranks of data and indices
+    /// allow.
+    #[error(
+        "batch_dims {batch_dims} is out of range for data of rank {data_rank} and indices of rank \
+         {indices_rank} (expected {}..={})",
+        -(*.indices_rank as i128), (*.data_rank).min(*.indices_rank)
+    )]
+    BatchDimsOutOfRange {
+        /// `batch_dims` as it was given.
+        batch_dims: i128,
+        /// The rank of the data.
+        data_rank: usize,
+        /// The rank of the indices.
+        indices_rank: usize,
+    },
+
+    /// More batch dimensions than axes before the gathered one.
+    #[error("batch_dims {batch_dims} is greater than axis {axis} (expected batch_dims <= axis)")]
+    BatchDimsBeyondAxis {
+        /// `batch_dims`, counted from 0.
+        batch_dims: usize,
+        /// The gathered axis, counted from 0.
+        axis: usize,
+    },
+
+    /// The leading `batch_dims` lengths of data and indices differ.
+    #[error(
+        "the first {batch_dims} lengths of data {data:?} and indices {indices:?} must be equal"
+    )]
+    BatchShapeMismatch {
+        /// `batch_dims`, counted from 0.
+        batch_dims: usize,
+        /// The shape of the data.
+        data: Vec<usize>,
+        /// The shape of the indices.
+        indices: Vec<usize>,
+    },
+
+    /// `indices` of a scatter must have as many dimensions as the data.
+    #[error("indices have rank {indices}, data has rank {data} (expected equal ranks)")]
+    RankMismatch {
+        /// The rank of the data.
+        data: usize,
+        /// The rank of the indices.
+        indices: usize,
+    },
+
+    /// `updates` must have the shape of `indices`.
+    #[error("updates have shape {updates:?}, indices have shape {indices:?} (expected equal)")]
+    UpdatesShapeMismatch {
+        /// The shape of the indices.
+        indices: Vec<usize>,
+        /// The shape of the updates.
+        updates: Vec<usize>,
+    },
+
+    /// `indices` of a scatter reach beyond the data off the axis.
+    #[error(
+        "indices of shape {indices:?} do not fit data of shape {data:?} for axis {axis}: \
+         length {} of dimension {dim} is greater than {}", .indices[*.dim], .data[*.dim]
+    )]
+    IndicesTooLong {
+        /// The shape of the data.
+        data: Vec<usize>,
+        /// The shape of the indices.
+        indices: Vec<usize>,
+        /// The scattered axis, along which any length is allowed.
+        axis: usize,
+        /// The first dimension that is too long.
+        dim: usize,
+    },
+
+    /// `out` of an `_into` call has the wrong shape.
+    #[error("out has shape {actual:?}, the result has shape {expected:?}")]
+    OutShapeMismatch {
+        /// The shape of the result.
+        expected: Vec<usize>,
+        /// The shape of the array that was given.
+        actual: Vec<usize>,
+    },
+
+    /// Neither one shift nor one shift per axis.
+    #[error("{shifts} shifts for {axes} axes (expected one shift, or one for each axis)")]
+    ShiftCountMismatch {
+        /// How many shifts were given.
+        shifts: usize,
+        /// How many axes were given.
+        axes: usize,
+    },
+
+    /// A reduction that has no meaning for the element type: the mean of
+    /// `bool`, the minimum of complex numbers.
+    #[error("reduction {reduction} is not defined for elements of type {element}")]
+    UnsupportedReduction {
+        /// The reduction that was asked for.
+        reduction: crate::Reduction,
+        /// The name of the element type.
+        element: &'static str,
+    },
+
+    /// [`OutOfBounds::Skip`](crate::OutOfBounds::Skip) in a gather: every
+    /// element of the result needs a value.
+    #[error("a gather cannot skip an index out of bounds (expected Error, Fill, Clip or Wrap)")]
+    SkipInGather,
+
+    /// A text that names no reduction.
+    #[error("unknown reduction {0:?} (expected none, sum, prod, min, max or mean)")]
+    UnknownReduction(String),
+
+    /// A result with more elements or bytes than an array can have.
+    #[error("a result of shape {shape:?} with elements of {element_size} bytes is too large")]
+    SizeOverflow {
+        /// The shape of the result.
+        shape: Vec<usize>,
+        /// The size of one element in bytes.
+        element_size: usize,
+    },
+
+    /// The allocator refused the memory of a result or of a work buffer.
+    #[error("could not allocate {bytes} bytes")]
+    AllocationFailed {
+        /// How much memory was asked for.
+        bytes: usize,
+    },
+}
+
+struct AxisRange(usize);
+
+impl fmt::Display for AxisRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("it has no axis"),
+            rank => write!(f, "expected -{rank}..={}", rank - 1),
+        }
+    }
+}
+
+struct IndexRange(usize);
+
+impl fmt::Display for IndexRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("the axis is empty"),
+            len => write!(f, "expected -{len}..={}", len - 1),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! How a gather moves memory.
+
+use std::mem::{self, MaybeUninit};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Dimension, Zip};
+
+use super::Gather;
+use super::plan::Plan;
+use crate::args::IndexInteger;
+use crate::error::{Error, Result};
+use crate::indices::first_outside;
+use crate::memory::output::{Written, overwritable};
+use crate::memory::{Borrowed, Cloned, Output, Take, gather};
+use crate::out_of_bounds::OutOfBounds;
+use crate::parallel;
+
+/// Bytes of output from which on a second thread gives more than it costs.
+const GRAIN: usize = 1 << 20;
+
+/// The gathered array.
+pub(super) fn returned<A, D, I, Q, O>(
+    data: &ArrayRef<A, D>,
+    indices: ArrayView<'_, I, Q>,
+    attributes: &Gather<A>,
+) -> Result<Array<A, O>>
+where
+    A: Clone + Send + Sync,
+    D: Dimension,
+    I: IndexInteger,
+    Q: Dimension,
+    O: Dimension,
+{
+    let call = Call::new(data, indices, attributes)?;
+    if mem::needs_drop::<A>() {
+        Ok(call.output::<Borrowed, O>()?.map(|element| A::clone(element)))
+    } else {
+        call.output::<Cloned, O>()
+    }
+}
+
+/// Gathers into `out`.
+pub(super) fn into<A, D, I, Q, O>(
+    data: &ArrayRef<A, D>,
+    indices: ArrayView<'_, I, Q>,
+    attributes: &Gather<A>,
+    out: &mut ArrayRef<A, O>,
+) -> Result<()>
+where
+    A: Clone + Send + Sync,
+    D: Dimension,
+    I: IndexInteger,
+    Q: Dimension,
+    O: Dimension,
+{
+    let call = Call::new(data, indices, attributes)?;
+    call.check_shape(out.shape())?;
+    if mem::needs_drop::<A>() {
+        let references = call.output::<Borrowed, O>()?;
+        Zip::from(out).and(&references).for_each(|slot, element| slot.clone_from(element));
+        return Ok(());
+    }
+    call.plan.check_indices(&call.indices)?;
+    call.fill::<Cloned, O>(overwritable(out.view_mut()), &Written::default())
+}
+
+/// A gather whose attributes and shapes have been checked.
+struct Call<'a, A, D: Dimension, I, Q: Dimension> {
+    plan: Plan,
+    data: ArrayView<'a, A, D>,
+    indices: ArrayView<'a, I, Q>,
+    fill: Option<&'a A>,
+}
+
+impl<'a, A, D, I, Q> Call<'a, A, D, I, Q>
+where
+    A: Sync,
+    D: Dimension,
+    I: IndexInteger,
+    Q: Dimension,
+{
+    fn new(
+        data: &'a ArrayRef<A, D>,
+        indices: ArrayView<'a, I, Q>,
+        attributes: &'a Gather<A>,
+    ) -> Result<Self> {
+        let plan = Plan::new(data.shape(), indices.shape(), attributes)?;
+        let fill = match &attributes.out_of_bounds {
+            OutOfBounds::Fill(value) => Some(value),
+            _ => None,
+        };
+        Ok(Call { plan, data: data.view(), indices, fill })
+    }
+
+    fn check_shape(&self, out: &[usize]) -> Result<()> {
+        let (data, indices) = (self.data.shape(), self.indices.shape());
+        if self.plan.output_lengths(data, indices).eq(out.iter()) {
+            return Ok(());
+        }
+        Err(Error::OutShapeMismatch {
+            expected: self.plan.output_lengths(data, indices).copied().collect(),
+            actual: out.to_vec(),
+        })
+    }
+
+    /// The result in a new array. Indices are checked on the way: at the first
+    /// one out of bounds the array is dropped.
+    fn output<X: Take<'a, A>, O: Dimension>(&self) -> Result<Array<X::Out, O>> {
+        let shape = self.plan.output_shape::<O>(self.data.shape(), self.indices.shape());
+        let mut output = Output::<X::Out, O>::new(shape, None)?;
+        let written = Written::default();
+        self.fill::<X, O>(output.view_mut(), &written)?;
+        Ok(output.filled(&written))
+    }
+
+    /// Fills an output of the result's shape.
+    fn fill<X: Take<'a, A>, O: Dimension>(
+        &self,
+        mut output: ArrayViewMut<'_, MaybeUninit<X::Out>, O>,
+        written: &Written,
+    ) -> Result<()> {
+        if output.is_empty() {
+            return self.plan.check_indices(&self.indices);
+        }
+        let (data, indices) = (self.data.view(), self.indices.view());
+        let loops = self.plan.loops(
+            (data.shape(), data.strides()),
+            (indices.shape(), indices.strides()),
+            output.strides(),
+        );
+        let refused = AtomicBool::new(false);
+        let gather = gather::Gather::<A, I, X>::new(
+            &loops,
+            self.plan.mode,
+            self.fill,
+            &self.data,
+            &self.indices,
+            &mut output,
+            written,
+            &refused,
+        );
+        gather.parts(|part| parallel::run(part, GRAIN));
+        if refused.load(Ordering::Relaxed) {
+            return Err(first_outside(&self.indices, self.plan.axis, self.plan.axis_len));
+        }
+        Ok(())
+    }
+}

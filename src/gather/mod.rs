@@ -1,0 +1,227 @@
+//! Gather: take slices along an axis by index.
+
+mod kernel;
+mod plan;
+
+use ndarray::{Array, ArrayD, DimAdd, Dimension, RemoveAxis};
+
+use crate::args::{ArrayLike, IndexInteger, IntoAxis, SignedInteger};
+use crate::array::{AsArrayMut, AsArrayRef};
+use crate::error::Result;
+use crate::out_of_bounds::OutOfBounds;
+
+/// The attributes of a gather: axis, batch dimensions, and what to do with
+/// indices out of bounds.
+///
+/// ```
+/// use opkernels::{Gather, OutOfBounds};
+///
+/// let attributes = Gather::along(-1).batch_dims(1).out_of_bounds(OutOfBounds::Fill(0.0_f32));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[must_use = "attributes do nothing until a gather is called with them"]
+pub struct Gather<A> {
+    axis: i128,
+    batch_dims: i64,
+    out_of_bounds: OutOfBounds<A>,
+}
+
+impl<A> Gather<A> {
+    /// Gathers along `axis`, without batch dimensions; an index out of bounds
+    /// is an error. This is ONNX Gather 13.
+    #[inline]
+    pub fn along(axis: impl IntoAxis) -> Self {
+        Gather { axis: axis.signed(), batch_dims: 0, out_of_bounds: OutOfBounds::Error }
+    }
+
+    /// OpenVINO Gather-8 along `axis`: an index out of bounds selects zeros,
+    /// or whatever else `A::default()` is.
+    #[inline]
+    pub fn openvino(axis: impl IntoAxis) -> Self
+    where
+        A: Default,
+    {
+        Self::along(axis).out_of_bounds(OutOfBounds::Fill(A::default()))
+    }
+
+    /// The number of leading dimensions that data and indices share; a
+    /// negative number adds the rank of the indices. 0 by default.
+    #[inline]
+    pub fn batch_dims(mut self, batch_dims: impl SignedInteger) -> Self {
+        self.batch_dims = batch_dims.widen();
+        self
+    }
+
+    /// What to do with an index outside `-len..=len - 1`.
+    /// [`OutOfBounds::Error`] by default.
+    #[inline]
+    pub fn out_of_bounds(mut self, mode: OutOfBounds<A>) -> Self {
+        self.out_of_bounds = mode;
+        self
+    }
+}
+
+impl<A> Default for Gather<A> {
+    /// Along axis 0, as in ONNX.
+    fn default() -> Self {
+        Self::along(0)
+    }
+}
+
+/// Gather slices along an axis by index.
+pub trait GatherExt: AsArrayRef {
+    /// Returns the slices of `self` along `axis` that `indices` name, in
+    /// their place:
+    ///
+    /// `output[p.., i.., r..] = self[p.., indices[i..], r..]`
+    ///
+    /// # Shapes
+    /// `output.shape = self.shape[..axis] + indices.shape + self.shape[axis + 1..]`,
+    /// in standard (row-major) layout. The rank is known at compile time where
+    /// the ranks of `self` and `indices` are and their result has at most six
+    /// dimensions; 0-d indices remove the axis.
+    ///
+    /// # Errors
+    /// [`AxisOutOfBounds`](crate::Error::AxisOutOfBounds);
+    /// [`IndexOutOfBounds`](crate::Error::IndexOutOfBounds) for an index
+    /// outside `-len..=len - 1`;
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) and
+    /// [`AllocationFailed`](crate::Error::AllocationFailed) for a result that
+    /// memory cannot hold.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::{array, Axis};
+    /// use opkernels::GatherExt;
+    ///
+    /// let table = array![[1.0, 1.2], [2.3, 3.4], [4.5, 5.7]];
+    /// let rows = table.gather(&[2, 0, -1], Axis(0))?;
+    /// assert_eq!(rows, array![[4.5, 5.7], [1.0, 1.2], [4.5, 5.7]]);
+    ///
+    /// let pairs = table.gather(&array![[0, 1], [1, 2]], 0)?;
+    /// assert_eq!(pairs.shape(), [2, 2, 2]);
+    ///
+    /// let last_column = table.gather(&1, -1)?;
+    /// assert_eq!(last_column, array![1.2, 3.4, 5.7]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(output elements + indices), one pass over each, no copy of `self`.
+    /// Large outputs are filled in parallel.
+    ///
+    /// # Specification
+    /// ONNX Gather 13 (and 11, 1).
+    #[inline]
+    fn gather<I>(
+        &self,
+        indices: &I,
+        axis: impl IntoAxis,
+    ) -> Result<Array<Self::Elem, <<Self::Dim as Dimension>::Smaller as DimAdd<I::Dim>>::Output>>
+    where
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+        Self::Dim: RemoveAxis,
+        <Self::Dim as Dimension>::Smaller: DimAdd<I::Dim>,
+    {
+        kernel::returned(self.as_array(), indices.view(), &Gather::along(axis))
+    }
+
+    /// Returns the slices of `self` that `indices` name, with batch dimensions
+    /// and a choice of what an index out of bounds selects. With `b` batch
+    /// dimensions:
+    ///
+    /// `output[p.., i_b.., r..] = self[p.., indices[p_0, .., p_{b-1}, i_b..], r..]`
+    ///
+    /// # Shapes
+    /// `output.shape = self.shape[..axis] + indices.shape[b..] + self.shape[axis + 1..]`,
+    /// in standard layout. The rank depends on `b`, so the result is an
+    /// [`ArrayD`].
+    ///
+    /// # Errors
+    /// Those of [`gather`](Self::gather);
+    /// [`BatchDimsOutOfRange`](crate::Error::BatchDimsOutOfRange),
+    /// [`BatchDimsBeyondAxis`](crate::Error::BatchDimsBeyondAxis) and
+    /// [`BatchShapeMismatch`](crate::Error::BatchShapeMismatch) unless
+    /// `b <= min(self.rank, indices.rank)`, `b <= axis` and the first `b`
+    /// lengths are equal; [`EmptyAxis`](crate::Error::EmptyAxis) where `Clip`
+    /// or `Wrap` meet an axis of length 0.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::array;
+    /// use opkernels::{Gather, GatherExt, OutOfBounds};
+    ///
+    /// let data = array![[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]];
+    /// let indices = array![[0, 0, 4], [4, 0, 99]];
+    /// let attributes = Gather::along(1).batch_dims(1).out_of_bounds(OutOfBounds::Fill(0));
+    /// let output = data.gather_with(&indices, attributes)?;
+    /// assert_eq!(output, array![[1, 1, 5], [10, 6, 0]].into_dyn());
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(output elements + indices), in parallel where the output is large.
+    ///
+    /// # Specification
+    /// OpenVINO Gather-8 ([`Gather::openvino`] is its treatment of indices out
+    /// of bounds) and ONNX Gather 13.
+    #[inline]
+    fn gather_with<I>(
+        &self,
+        indices: &I,
+        attributes: Gather<Self::Elem>,
+    ) -> Result<ArrayD<Self::Elem>>
+    where
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+    {
+        kernel::returned(self.as_array(), indices.view(), &attributes)
+    }
+
+    /// Writes what [`gather_with`](Self::gather_with) returns into `out`, an
+    /// array of any layout, without allocating.
+    ///
+    /// # Shapes
+    /// `out` has the shape of the result; its rank may be static or dynamic.
+    ///
+    /// # Errors
+    /// Those of [`gather_with`](Self::gather_with), and
+    /// [`OutShapeMismatch`](crate::Error::OutShapeMismatch). On error `out`
+    /// holds what it held before.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::{array, Array2};
+    /// use opkernels::{Gather, GatherExt};
+    ///
+    /// let table = array![[1, 2], [3, 4], [5, 6]];
+    /// let mut out = Array2::zeros((2, 2));
+    /// table.gather_into(&[2, 0], Gather::along(0), &mut out)?;
+    /// assert_eq!(out, array![[5, 6], [1, 2]]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(output elements + indices); the indices are read twice, first to
+    /// check them all. In parallel where `out` is large.
+    ///
+    /// # Specification
+    /// OpenVINO Gather-8 and ONNX Gather 13.
+    #[inline]
+    fn gather_into<I, O>(
+        &self,
+        indices: &I,
+        attributes: Gather<Self::Elem>,
+        out: &mut O,
+    ) -> Result<()>
+    where
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        O: AsArrayMut<Elem = Self::Elem> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+    {
+        kernel::into(self.as_array(), indices.view(), &attributes, out.as_array_mut())
+    }
+}
+
+impl<T: AsArrayRef + ?Sized> GatherExt for T {}

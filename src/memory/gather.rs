@@ -1,0 +1,335 @@
+//! Gathers rows: the row at position `k` of an axis goes to the place of the
+//! index that names `k`.
+
+use std::marker::PhantomData;
+use std::mem::{self, MaybeUninit};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ndarray::{ArrayView, ArrayViewMut, Dimension};
+
+use super::output::Written;
+use super::positions::{Buffer, CHUNK, Mode, NOWHERE, Positions, resolve};
+use super::span::assert_within;
+use super::take::Take;
+use crate::args::IndexInteger;
+use crate::geometry::{Dim, Nest};
+use crate::parallel::Job;
+
+/// The loops of a gather, with strides for data, indices and output.
+///
+/// Invariant G1: for every turn of `around`, `batch`, `outer`, `row` and
+/// `inner`, the output offsets differ, and they make up the whole output.
+#[derive(Debug)]
+pub(crate) struct Loops {
+    /// Loops that did not merge into those below.
+    pub(crate) around: Nest<3>,
+    /// Batch dimensions: data, indices, output.
+    pub(crate) batch: Dim<3>,
+    /// Axes before the gathered one: data, output.
+    pub(crate) outer: Dim<2>,
+    /// Dimensions of the indices: indices, output.
+    pub(crate) row: Dim<2>,
+    /// Axes after the gathered one: data, output.
+    pub(crate) inner: Dim<2>,
+    /// The length of the gathered axis.
+    pub(crate) axis_len: usize,
+    /// The stride of the gathered axis in the data.
+    pub(crate) axis_stride: isize,
+}
+
+impl Loops {
+    fn data(&self) -> impl Iterator<Item = (usize, isize)> {
+        let around = self.around.dims().iter().map(|dim| (dim.len, dim.strides[0]));
+        around.chain([
+            (self.batch.len, self.batch.strides[0]),
+            (self.outer.len, self.outer.strides[0]),
+            (self.inner.len, self.inner.strides[0]),
+            (self.axis_len, self.axis_stride),
+        ])
+    }
+
+    fn indices(&self) -> impl Iterator<Item = (usize, isize)> {
+        let around = self.around.dims().iter().map(|dim| (dim.len, dim.strides[1]));
+        around.chain([(self.batch.len, self.batch.strides[1]), (self.row.len, self.row.strides[0])])
+    }
+
+    fn output(&self) -> impl Iterator<Item = (usize, isize)> {
+        let around = self.around.dims().iter().map(|dim| (dim.len, dim.strides[2]));
+        around.chain([
+            (self.batch.len, self.batch.strides[2]),
+            (self.outer.len, self.outer.strides[1]),
+            (self.row.len, self.row.strides[1]),
+            (self.inner.len, self.inner.strides[1]),
+        ])
+    }
+}
+
+/// A gather ready to run.
+///
+/// Data and fill stay borrowed for `'a`, so that the output may hold
+/// references to them; everything else for `'c`.
+pub(crate) struct Gather<'c, 'a, T, I, X: Take<'a, T>> {
+    loops: &'c Loops,
+    mode: Mode,
+    fill: Option<&'a T>,
+    /// The first elements of arrays that the loops do not leave (`new` asserts
+    /// it).
+    data: *const T,
+    indices: *const I,
+    output: *mut X::Out,
+    written: &'c Written,
+    refused: &'c AtomicBool,
+    borrows: PhantomData<(&'a T, &'c I, &'c mut X::Out)>,
+}
+
+impl<'c, 'a, T, I: IndexInteger, X: Take<'a, T>> Gather<'c, 'a, T, I, X> {
+    /// A gather of `data` into `output`. Where `fill` is none, indices must
+    /// not be out of bounds under `Mode::Nowhere`.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn new<D: Dimension, Q: Dimension, O: Dimension>(
+        loops: &'c Loops,
+        mode: Mode,
+        fill: Option<&'a T>,
+        data: &ArrayView<'a, T, D>,
+        indices: &'c ArrayView<'_, I, Q>,
+        output: &'c mut ArrayViewMut<'_, MaybeUninit<X::Out>, O>,
+        written: &'c Written,
+        refused: &'c AtomicBool,
+    ) -> Self {
+        assert!(!mem::needs_drop::<X::Out>());
+        assert!(mode != Mode::Nowhere || fill.is_some());
+        assert_within(data.shape(), data.strides(), 0, loops.data());
+        assert_within(output.shape(), output.strides(), 0, loops.output());
+        assert_within(indices.shape(), indices.strides(), 0, loops.indices());
+        Gather {
+            loops,
+            mode,
+            fill,
+            data: data.as_ptr(),
+            indices: indices.as_ptr(),
+            output: output.as_mut_ptr().cast(),
+            written,
+            refused,
+            borrows: PhantomData,
+        }
+    }
+
+    /// The parts of the gather, one for each turn of the loops around it.
+    pub(crate) fn parts(&self, mut visit: impl FnMut(Part<'_, 'a, T, I, X>)) {
+        self.loops.around.for_each(|around| {
+            visit(Part {
+                gather: self,
+                around,
+                batch: 0..self.loops.batch.len,
+                outer: 0..self.loops.outer.len,
+                row: 0..self.loops.row.len,
+                inner: 0..self.loops.inner.len,
+            });
+        });
+    }
+}
+
+// SAFETY: the pointers stand for a shared borrow of data and indices and an
+// exclusive one of the output (`borrows`). Parts share this struct between
+// threads and write through it, each its own elements (G1, and P1 below).
+#[allow(unsafe_code)]
+unsafe impl<'a, T: Sync, I: Sync, X: Take<'a, T>> Sync for Gather<'_, 'a, T, I, X> {}
+
+/// A part of a gather: a range of turns of each loop.
+///
+/// Invariant P1: no two parts that exist at a time share an output element.
+/// `Gather::parts` makes one for each turn of the loops around, and `split`
+/// cuts a range in two.
+pub(crate) struct Part<'g, 'a, T, I, X: Take<'a, T>> {
+    gather: &'g Gather<'g, 'a, T, I, X>,
+    around: [isize; 3],
+    batch: Range<usize>,
+    outer: Range<usize>,
+    row: Range<usize>,
+    inner: Range<usize>,
+}
+
+fn halves(range: &Range<usize>) -> (Range<usize>, Range<usize>) {
+    let middle = range.start + range.len() / 2;
+    (range.start..middle, middle..range.end)
+}
+
+impl<'a, T: Sync, I: IndexInteger, X: Take<'a, T>> Job for Part<'_, 'a, T, I, X> {
+    #[inline]
+    fn work(&self) -> usize {
+        self.elements() * size_of::<X::Out>().max(1)
+    }
+
+    fn split(self) -> Result<(Self, Self), Self> {
+        let mut left = Part {
+            batch: self.batch.clone(),
+            outer: self.outer.clone(),
+            row: self.row.clone(),
+            inner: self.inner.clone(),
+            ..self
+        };
+        let mut right = self;
+        let ranges = if right.batch.len() > 1 {
+            (&mut left.batch, &mut right.batch)
+        } else if right.outer.len() > 1 {
+            (&mut left.outer, &mut right.outer)
+        } else if right.row.len() > 1 {
+            (&mut left.row, &mut right.row)
+        } else if right.inner.len() > 1 {
+            (&mut left.inner, &mut right.inner)
+        } else {
+            return Err(right);
+        };
+        (*ranges.0, *ranges.1) = halves(ranges.1);
+        Ok((left, right))
+    }
+
+    fn run(self) {
+        let mut buffer: Buffer = [MaybeUninit::uninit(); CHUNK];
+        for batch in self.batch.clone() {
+            let mut first = self.row.start;
+            while first < self.row.end {
+                let count = CHUNK.min(self.row.end - first);
+                let Some(positions) = self.resolve(batch, first, count, &mut buffer) else {
+                    self.gather.refused.store(true, Ordering::Relaxed);
+                    return;
+                };
+                self.copy(batch, first, positions);
+                first += count;
+            }
+        }
+        self.gather.written.add(self.elements());
+    }
+}
+
+#[allow(unsafe_code)]
+impl<'a, T, I: IndexInteger, X: Take<'a, T>> Part<'_, 'a, T, I, X> {
+    #[inline]
+    fn elements(&self) -> usize {
+        self.batch.len() * self.outer.len() * self.row.len() * self.inner.len()
+    }
+
+    #[inline]
+    fn resolve<'b>(
+        &self,
+        batch: usize,
+        first: usize,
+        count: usize,
+        buffer: &'b mut Buffer,
+    ) -> Option<Positions<'b>> {
+        let Gather { loops, indices, mode, .. } = self.gather;
+        let offset = self.around[1]
+            + batch as isize * loops.batch.strides[1]
+            + first as isize * loops.row.strides[0];
+        // SAFETY: `batch` and `first..first + count` are turns of the loops,
+        // which do not leave the indices (`Gather::new`).
+        unsafe {
+            let lane = indices.offset(offset);
+            resolve(lane, loops.row.strides[0], count, loops.axis_len, *mode, buffer)
+        }
+    }
+
+    /// Copies the rows at `positions` to the places of the indices from number
+    /// `first` on.
+    #[inline]
+    fn copy(&self, batch: usize, first: usize, positions: Positions<'_>) {
+        let Gather { loops, data, output, .. } = self.gather;
+        let from = self.around[0]
+            + batch as isize * loops.batch.strides[0]
+            + self.inner.start as isize * loops.inner.strides[0];
+        let to = self.around[2]
+            + batch as isize * loops.batch.strides[2]
+            + first as isize * loops.row.strides[1]
+            + self.inner.start as isize * loops.inner.strides[1];
+        for outer in self.outer.clone() {
+            let from = from + outer as isize * loops.outer.strides[0];
+            let to = to + outer as isize * loops.outer.strides[1];
+            let rows = Rows {
+                axis_stride: loops.axis_stride,
+                row_stride: loops.row.strides[1],
+                inner: Dim { len: self.inner.len(), ..loops.inner },
+            };
+            // SAFETY: all turns named here lie in the ranges of this part, so
+            // with positions less than `axis_len` (C1) the loops stay in the
+            // data, and in the elements of the output that are this part's
+            // alone (G1, P1; `Gather::new` compared both with their arrays).
+            unsafe {
+                let (from, to) = (data.offset(from), output.offset(to));
+                match self.gather.fill {
+                    Some(fill) if !positions.everywhere => {
+                        rows.copy_or_fill::<T, X>(from, to, positions, fill)
+                    }
+                    _ => rows.copy::<T, X>(from, to, positions),
+                }
+            }
+        }
+    }
+}
+
+/// How rows lie: `inner` elements with strides for data and output, rows
+/// `axis_stride` apart in the data and `row_stride` apart in the output.
+#[derive(Debug, Clone, Copy)]
+struct Rows {
+    axis_stride: isize,
+    row_stride: isize,
+    inner: Dim<2>,
+}
+
+#[allow(unsafe_code)]
+impl Rows {
+    /// Copies one row for each position.
+    ///
+    /// # Safety
+    /// Every position is somewhere. The rows at all positions are readable for
+    /// `'a` and the rows of the output writable.
+    #[inline]
+    unsafe fn copy<'a, T: 'a, X: Take<'a, T>>(
+        self,
+        from: *const T,
+        to: *mut X::Out,
+        positions: Positions<'_>,
+    ) {
+        let Rows { axis_stride, row_stride, inner } = self;
+        for (k, &position) in positions.list.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let from = from.offset(position as isize * axis_stride);
+                let to = to.offset(k as isize * row_stride);
+                for i in 0..inner.len as isize {
+                    let element = &*from.offset(i * inner.strides[0]);
+                    to.offset(i * inner.strides[1]).write(X::take(element));
+                }
+            }
+        }
+    }
+
+    /// Copies one row for each position, and repeats `fill` where there is
+    /// none.
+    ///
+    /// # Safety
+    /// That of [`copy`](Self::copy), but for the positions that are nowhere.
+    unsafe fn copy_or_fill<'a, T: 'a, X: Take<'a, T>>(
+        self,
+        from: *const T,
+        to: *mut X::Out,
+        positions: Positions<'_>,
+        fill: &'a T,
+    ) {
+        for (k, position) in positions.list.iter().enumerate() {
+            // SAFETY: the caller's promise; a single position that is not
+            // NOWHERE is somewhere.
+            unsafe {
+                let to = to.offset(k as isize * self.row_stride);
+                if *position == NOWHERE {
+                    for i in 0..self.inner.len as isize {
+                        to.offset(i * self.inner.strides[1]).write(X::take(fill));
+                    }
+                } else {
+                    let list = std::slice::from_ref(position);
+                    self.copy::<T, X>(from, to, Positions { list, everywhere: true });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The reach of an array, to hold a plan's loops against.
+
+use crate::geometry::extent;
+
+/// Asserts that loops of these lengths and strides, started at `origin`, stay
+/// within the elements that an array of `shape` and `strides` reaches from its
+/// first element.
+#[inline]
+pub(super) fn assert_within(
+    shape: &[usize],
+    strides: &[isize],
+    origin: isize,
+    loops: impl Iterator<Item = (usize, isize)>,
+) {
+    let array = extent(shape.iter().copied().zip(strides.iter().copied()));
+    let within = match (extent(loops), array) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(inner), Some(outer)) => outer.0 <= origin + inner.0 && origin + inner.1 <= outer.1,
+    };
+    assert!(within, "a plan's loops leave its array");
+}

@@ -1,0 +1,42 @@
+//! What becomes of an index that the axis does not have.
+
+use std::convert::Infallible;
+
+/// What to do with an index outside `-len..=len - 1`.
+///
+/// `V` is the element type for a gather, which may [`Fill`](Self::Fill) with a
+/// value. A scatter has no use for a value, so there the type is
+/// `OutOfBounds<Infallible>`, the default, and `Fill` cannot be written.
+///
+/// ```
+/// use ndarray::array;
+/// use opkernels::{Gather, GatherExt, OutOfBounds};
+///
+/// let data = array![10, 20, 30];
+/// let taken = |mode| data.gather_with(&[1, 4, -4], Gather::along(0).out_of_bounds(mode));
+///
+/// assert!(taken(OutOfBounds::Error).is_err());
+/// assert_eq!(taken(OutOfBounds::Fill(7))?, array![20, 7, 7].into_dyn());
+/// assert_eq!(taken(OutOfBounds::Clip)?, array![20, 30, 10].into_dyn());
+/// assert_eq!(taken(OutOfBounds::Wrap)?, array![20, 20, 30].into_dyn());
+/// # Ok::<(), opkernels::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum OutOfBounds<V = Infallible> {
+    /// Refuse the whole operation with
+    /// [`Error::IndexOutOfBounds`](crate::Error::IndexOutOfBounds). The
+    /// default.
+    #[default]
+    Error,
+    /// Gather only: the slice consists of this value. OpenVINO Gather-8 is
+    /// `Fill` with zero.
+    Fill(V),
+    /// Scatter only: the update is dropped. Serves padding ids.
+    Skip,
+    /// The nearest end of the axis: `0` for an index below `-len`, `len - 1`
+    /// for one above.
+    Clip,
+    /// The index modulo the length of the axis.
+    Wrap,
+}

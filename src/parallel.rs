@@ -1,0 +1,59 @@
+//! When and how work is split over threads. No other file names rayon.
+
+/// A piece of work that can be cut in two independent pieces.
+pub(crate) trait Job: Sized + Send {
+    /// How much there is to do, in bytes moved or a like measure.
+    fn work(&self) -> usize;
+
+    /// Two pieces of about the same size that together do the whole, or the
+    /// job itself where it cannot be cut.
+    fn split(self) -> Result<(Self, Self), Self>;
+
+    /// Does the whole.
+    fn run(self);
+}
+
+/// Does the whole job, on the threads of the current rayon pool where it holds
+/// at least two times `grain` of work.
+#[inline]
+pub(crate) fn run<J: Job>(job: J, grain: usize) {
+    #[cfg(feature = "rayon")]
+    if job.work() >= grain.saturating_mul(2) {
+        return pool::run(job, grain);
+    }
+    let _ = grain;
+    job.run();
+}
+
+
+#[cfg(feature = "rayon")]
+mod pool {
+    use super::Job;
+
+    /// Pieces a thread: enough to even out threads of different speed, few
+    /// enough that waking them costs little.
+    const PIECES: usize = 4;
+
+    #[inline(never)]
+    pub(super) fn run<J: Job>(job: J, grain: usize) {
+        match rayon::current_num_threads() {
+            1 => job.run(),
+            threads => {
+                let piece = job.work() / (threads * PIECES);
+                divide(job, piece.max(grain));
+            }
+        }
+    }
+
+    fn divide<J: Job>(job: J, grain: usize) {
+        if job.work() < 2 * grain {
+            return job.run();
+        }
+        match job.split() {
+            Ok((left, right)) => {
+                rayon::join(|| divide(left, grain), || divide(right, grain));
+            }
+            Err(whole) => whole.run(),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What a roll means: all checks, and the loops that do it.
+
+use smallvec::{SmallVec, smallvec};
+
+use crate::args::{IntoAxes, IntoShifts, resolve_axis};
+use crate::error::{Error, Result};
+use crate::geometry::{RollDim, RollLoops};
+
+/// The shift of every axis of an array, modulo its length.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    shifts: SmallVec<[usize; 6]>,
+}
+
+impl Plan {
+    pub(super) fn new(
+        shape: &[usize],
+        shifts: &impl IntoShifts,
+        axes: &impl IntoAxes,
+    ) -> Result<Self> {
+        let (given, count) = (shifts.count(), axes.count());
+        if given != 1 && given != count {
+            return Err(Error::ShiftCountMismatch { shifts: given, axes: count });
+        }
+        let mut sums: SmallVec<[usize; 6]> = smallvec![0; shape.len()];
+        for at in 0..count {
+            let axis = resolve_axis(axes.nth(at), shape.len())?;
+            let len = shape[axis];
+            if len == 0 {
+                continue;
+            }
+            // Reduced before they are added, two shifts cannot overflow: a
+            // length is at most `isize::MAX`.
+            let shift = shifts.nth(if given == 1 { 0 } else { at });
+            sums[axis] = (sums[axis] + shift.rem_euclid(len as i64) as usize) % len;
+        }
+        Ok(Plan { shifts: sums })
+    }
+
+    /// A roll of nothing.
+    pub(super) fn unmoved(rank: usize) -> Self {
+        Plan { shifts: smallvec![0; rank] }
+    }
+
+    /// The loops over `N` arrays of `shape`, in the order in which the first
+    /// array lies in memory.
+    pub(super) fn loops<const N: usize>(
+        &self,
+        shape: &[usize],
+        strides: [&[isize]; N],
+    ) -> RollLoops<N> {
+        let (axes, origin) = self.in_memory_order(shape, strides);
+        let mut loops = RollLoops::at(origin);
+        axes.into_iter().for_each(|axis| loops.push(axis));
+        loops
+    }
+
+    /// The loops over one array, where the rows that a roll sends on stay
+    /// apart from the axis along which it sends them.
+    pub(super) fn rows(&self, shape: &[usize], strides: &[isize]) -> RollLoops<1> {
+        let (axes, origin) = self.in_memory_order(shape, [strides]);
+        let mut loops = RollLoops::at(origin);
+        axes.into_iter().for_each(|axis| loops.push_row(axis));
+        loops
+    }
+
+    /// The axes sorted by the strides of the first array, all made positive,
+    /// and where the first turn then starts in each array.
+    fn in_memory_order<const N: usize>(
+        &self,
+        shape: &[usize],
+        strides: [&[isize]; N],
+    ) -> (SmallVec<[RollDim<N>; 6]>, [isize; N]) {
+        let mut axes: SmallVec<[RollDim<N>; 6]> = SmallVec::new();
+        let mut origin = [0; N];
+        for (axis, &len) in shape.iter().enumerate().filter(|(_, len)| **len != 1) {
+            let mut dim = RollDim {
+                len,
+                shift: self.shifts[axis],
+                strides: std::array::from_fn(|k| strides[k][axis]),
+            };
+            if dim.strides[0] < 0 && len > 0 {
+                // Walked from its other end, the axis runs with memory, and
+                // the roll goes the other way.
+                for k in 0..N {
+                    origin[k] += (len - 1) as isize * dim.strides[k];
+                    dim.strides[k] = -dim.strides[k];
+                }
+                dim.shift = (len - dim.shift) % len;
+            }
+            axes.push(dim);
+        }
+        axes.sort_by_key(|dim| std::cmp::Reverse(dim.strides[0]));
+        (axes, origin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loops(shape: &[usize], strides: &[isize], shifts: &[i64], axes: &[i32]) -> RollLoops<1> {
+        Plan::new(shape, &shifts, &axes).unwrap().loops(shape, [strides])
+    }
+
+    #[test]
+    fn a_roll_of_the_first_axis_is_a_roll_of_one_line() {
+        let loops = loops(&[4, 3, 2], &[6, 2, 1], &[1], &[0]);
+        assert_eq!(loops.dims[..], [RollDim { len: 24, shift: 6, strides: [1] }]);
+    }
+
+    #[test]
+    fn a_rolled_inner_axis_stays_a_loop_of_its_own() {
+        let loops = loops(&[4, 3, 2], &[6, 2, 1], &[1], &[1]);
+        let outer = RollDim { len: 4, shift: 0, strides: [6] };
+        assert_eq!(loops.dims[..], [outer, RollDim { len: 6, shift: 2, strides: [1] }]);
+    }
+
+    #[test]
+    fn a_reversed_axis_is_walked_with_memory() {
+        let loops = loops(&[5], &[-1], &[2], &[0]);
+        assert_eq!(loops.origin, [-4]);
+        assert_eq!(loops.dims[..], [RollDim { len: 5, shift: 3, strides: [1] }]);
+    }
+
+    #[test]
+    fn shifts_of_one_axis_add_up_without_overflow() {
+        let plan = Plan::new(&[10], &[i64::MAX, i64::MAX], &[0, -1]).unwrap();
+        assert_eq!(plan.shifts[..], [4]);
+    }
+}

@@ -1,0 +1,308 @@
+//! How a scatter moves memory.
+
+use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Dimension};
+
+use super::ScatterElements;
+use super::plan::Plan;
+use crate::args::IndexInteger;
+use crate::error::{Error, Result};
+use crate::memory::scatter::{Scatter, Update};
+use crate::memory::scatter_wide::{self, Fold};
+use crate::parallel;
+use crate::reduce::{ReduceElement, Reduction};
+use crate::roll::standard_copy;
+
+/// Bytes of updates from which on a second thread gives more than it costs.
+const GRAIN: usize = 1 << 18;
+
+/// A copy of the data with updates written over it.
+pub(super) fn overwrite_returned<A, D, I, Q, U>(
+    data: &ArrayRef<A, D>,
+    indices: ArrayView<'_, I, Q>,
+    updates: ArrayView<'_, A, U>,
+    attributes: &ScatterElements,
+) -> Result<Array<A, D>>
+where
+    A: Clone + Send + Sync,
+    D: Dimension,
+    I: IndexInteger,
+    Q: Dimension,
+    U: Dimension,
+{
+    let call = Call::new(data.shape(), indices, updates, attributes)?;
+    let mut target = standard_copy(data)?;
+    call.apply(target.view_mut(), Overwrite);
+    Ok(target)
+}
+
+/// Writes updates over the target.
+pub(super) fn overwrite_inplace<A, D, I, Q, U>(
+    target: &mut ArrayRef<A, D>,
+    indices: ArrayView<'_, I, Q>,
+    updates: ArrayView<'_, A, U>,
+    attributes: &ScatterElements,
+) -> Result<()>
+where
+    A: Clone + Send + Sync,
+    D: Dimension,
+    I: IndexInteger,
+    Q: Dimension,
+    U: Dimension,
+{
+    let call = Call::new(target.shape(), indices, updates, attributes)?;
+    call.apply(target.view_mut(), Overwrite);
+    Ok(())
+}
+
+/// A copy of the data with updates reduced into it.
+pub(super) fn reduce_returned<A, D, I, Q, U>(
+    data: &ArrayRef<A, D>,
+    indices: ArrayView<'_, I, Q>,
+    updates: ArrayView<'_, A, U>,
+    attributes: &ScatterElements,
+) -> Result<Array<A, D>>
+where
+    A: ReduceElement,
+    D: Dimension,
+    I: IndexInteger,
+    Q: Dimension,
+    U: Dimension,
+{
+    supported::<A>(attributes.reduction)?;
+    let call = Call::new(data.shape(), indices, updates, attributes)?;
+    let mut target = standard_copy(data)?;
+    call.reduce(target.view_mut(), attributes)?;
+    Ok(target)
+}
+
+/// Reduces updates into the target.
+pub(super) fn reduce_inplace<A, D, I, Q, U>(
+    target: &mut ArrayRef<A, D>,
+    indices: ArrayView<'_, I, Q>,
+    updates: ArrayView<'_, A, U>,
+    attributes: &ScatterElements,
+) -> Result<()>
+where
+    A: ReduceElement,
+    D: Dimension,
+    I: IndexInteger,
+    Q: Dimension,
+    U: Dimension,
+{
+    supported::<A>(attributes.reduction)?;
+    let call = Call::new(target.shape(), indices, updates, attributes)?;
+    call.reduce(target.view_mut(), attributes)
+}
+
+fn supported<A: ReduceElement>(reduction: Reduction) -> Result<()> {
+    if A::supports(reduction) {
+        return Ok(());
+    }
+    Err(Error::UnsupportedReduction { reduction, element: std::any::type_name::<A>() })
+}
+
+/// A scatter whose attributes, shapes and indices have been checked.
+struct Call<'a, A, I, Q: Dimension, U: Dimension> {
+    plan: Plan,
+    indices: ArrayView<'a, I, Q>,
+    updates: ArrayView<'a, A, U>,
+}
+
+impl<'a, A, I, Q, U> Call<'a, A, I, Q, U>
+where
+    A: Send + Sync,
+    I: IndexInteger,
+    Q: Dimension,
+    U: Dimension,
+{
+    fn new(
+        data: &[usize],
+        indices: ArrayView<'a, I, Q>,
+        updates: ArrayView<'a, A, U>,
+        attributes: &ScatterElements,
+    ) -> Result<Self> {
+        let plan = Plan::new(data, indices.shape(), updates.shape(), attributes)?;
+        plan.check_indices(&indices)?;
+        Ok(Call { plan, indices, updates })
+    }
+
+    /// Hands the scatter to `run`, unless there is nothing to do.
+    fn scatter<D: Dimension, R>(
+        &self,
+        mut target: ArrayViewMut<'_, A, D>,
+        run: impl FnOnce(&Scatter<'_, A, I>) -> R,
+    ) -> Option<R> {
+        // A target can be empty with indices left where all are skipped.
+        if self.indices.is_empty() || target.is_empty() {
+            return None;
+        }
+        let (indices, updates) = (self.indices.view(), self.updates.view());
+        let loops = self.plan.loops(
+            indices.shape(),
+            indices.strides(),
+            updates.strides(),
+            target.strides(),
+        );
+        Some(run(&Scatter::new(&loops, self.plan.mode, &indices, &updates, &mut target)))
+    }
+
+    /// Applies every update to its target.
+    fn apply<D: Dimension>(&self, target: ArrayViewMut<'_, A, D>, update: impl Update<A>) {
+        self.scatter(target, |scatter| parallel::run(scatter.whole(update), GRAIN));
+    }
+}
+
+impl<A, I, Q, U> Call<'_, A, I, Q, U>
+where
+    A: ReduceElement,
+    I: IndexInteger,
+    Q: Dimension,
+    U: Dimension,
+{
+    fn reduce<D: Dimension>(
+        &self,
+        target: ArrayViewMut<'_, A, D>,
+        attributes: &ScatterElements,
+    ) -> Result<()> {
+        let init = attributes.use_init_val;
+        match attributes.reduction {
+            Reduction::None => self.apply(target, Overwrite),
+            Reduction::Min => self.from_first(target, init, Min),
+            Reduction::Max => self.from_first(target, init, Max),
+            Reduction::Sum if A::NARROW => self.from_start(target, init, A::ZERO, Sum),
+            Reduction::Prod if A::NARROW => self.from_start(target, init, A::ONE, Prod),
+            Reduction::Sum => return self.fold(target, WideSum { init }),
+            Reduction::Prod => return self.fold(target, WideProd { init }),
+            Reduction::Mean => return self.fold(target, Mean { init }),
+        }
+        Ok(())
+    }
+
+    /// A reduction that starts from what the target holds, or from `start`.
+    fn from_start<D: Dimension>(
+        &self,
+        mut target: ArrayViewMut<'_, A, D>,
+        init: bool,
+        start: A::Wide,
+        update: impl Update<A>,
+    ) {
+        if !init {
+            self.apply(target.view_mut(), Set(A::narrow(start)));
+        }
+        self.apply(target, update);
+    }
+
+    /// A reduction that starts from what the target holds, or from the first
+    /// update.
+    fn from_first<D: Dimension>(
+        &self,
+        mut target: ArrayViewMut<'_, A, D>,
+        init: bool,
+        update: impl Update<A>,
+    ) {
+        if !init {
+            self.apply(target.view_mut(), FirstWins);
+        }
+        self.apply(target, update);
+    }
+
+    fn fold<D: Dimension>(&self, target: ArrayViewMut<'_, A, D>, fold: impl Fold<A>) -> Result<()> {
+        let done = self.scatter(target, |scatter| {
+            let whole = scatter_wide::Part::whole(scatter, fold)?;
+            parallel::run(whole, GRAIN);
+            Ok(())
+        });
+        done.unwrap_or(Ok(()))
+    }
+}
+
+/// The last update wins.
+#[derive(Clone, Copy)]
+struct Overwrite;
+
+impl<A: Clone> Update<A> for Overwrite {
+    #[inline(always)]
+    fn apply(self, target: &mut A, update: &A) {
+        *target = update.clone();
+    }
+}
+
+/// The first update wins: applied backward, it is the last to overwrite.
+#[derive(Clone, Copy)]
+struct FirstWins;
+
+impl<A: Copy> Update<A> for FirstWins {
+    const BACKWARD: bool = true;
+
+    #[inline(always)]
+    fn apply(self, target: &mut A, update: &A) {
+        *target = *update;
+    }
+}
+
+/// Every target gets this value.
+#[derive(Clone, Copy)]
+struct Set<A>(A);
+
+impl<A: Copy + Send + Sync> Update<A> for Set<A> {
+    #[inline(always)]
+    fn apply(self, target: &mut A, _update: &A) {
+        *target = self.0;
+    }
+}
+
+macro_rules! updates {
+    ($($name:ident: |$target:ident, $update:ident| $value:expr;)*) => {$(
+        #[derive(Clone, Copy)]
+        struct $name;
+
+        impl<A: ReduceElement> Update<A> for $name {
+            #[inline(always)]
+            fn apply(self, target: &mut A, update: &A) {
+                let ($target, $update) = (*target, *update);
+                *target = $value;
+            }
+        }
+    )*};
+}
+updates! {
+    Sum: |target, update| A::narrow(A::add(target.widen(), update));
+    Prod: |target, update| A::narrow(A::mul(target.widen(), update));
+    Min: |target, update| target.least(update);
+    Max: |target, update| target.greatest(update);
+}
+
+macro_rules! folds {
+    ($($name:ident -> $sum:ident: $zero:ident, $add:ident,
+       |$value:ident, $count:ident, $init:ident| $finish:expr;)*) => {$(
+        #[derive(Clone, Copy)]
+        struct $name {
+            /// Whether the value that the target holds takes part.
+            init: bool,
+        }
+
+        impl<A: ReduceElement> Fold<A> for $name {
+            type Sum = A::$sum;
+
+            #[inline(always)]
+            fn start(self, target: &A) -> A::$sum {
+                if self.init { A::$add(A::$zero, *target) } else { A::$zero }
+            }
+            #[inline(always)]
+            fn add(self, sum: A::$sum, update: &A) -> A::$sum {
+                A::$add(sum, *update)
+            }
+            #[inline(always)]
+            fn finish(self, $value: A::$sum, $count: usize) -> A {
+                let $init = self.init;
+                $finish
+            }
+        }
+    )*};
+}
+folds! {
+    WideSum -> Wide: ZERO, add, |sum, _count, _init| A::narrow(sum);
+    WideProd -> Wide: ONE, mul, |product, _count, _init| A::narrow(product);
+    Mean -> MeanSum: MEAN_ZERO, mean_add,
+        |sum, count, init| A::mean(sum, count as u64 + u64::from(init));
+}

@@ -1,0 +1,118 @@
+//! What a scatter means: all checks, and the loops that do it.
+
+use ndarray::{ArrayView, Dimension};
+use smallvec::SmallVec;
+
+use super::ScatterElements;
+use crate::args::{IndexInteger, resolve_axis};
+use crate::error::{Error, Result};
+use crate::geometry::{Dim, Nest};
+use crate::memory::positions::Mode;
+use crate::memory::scatter::Loops;
+use crate::out_of_bounds::OutOfBounds;
+
+/// A scatter that cannot fail any more, but for its indices.
+///
+/// Invariants, established by [`Plan::new`]:
+/// 1. `axis < data.rank == indices.rank == updates.rank`.
+/// 2. `indices.shape == updates.shape`; off the axis no length exceeds that of
+///    the data.
+/// 3. With `Clip` or `Wrap`, the axis is not empty or there are no indices.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plan {
+    pub(super) axis: usize,
+    pub(super) axis_len: usize,
+    pub(super) mode: Mode,
+}
+
+impl Plan {
+    pub(super) fn new(
+        data: &[usize],
+        indices: &[usize],
+        updates: &[usize],
+        attributes: &ScatterElements,
+    ) -> Result<Self> {
+        let axis = resolve_axis(attributes.axis, data.len())?;
+        if indices.len() != data.len() {
+            return Err(Error::RankMismatch { data: data.len(), indices: indices.len() });
+        }
+        if indices != updates {
+            return Err(Error::UpdatesShapeMismatch {
+                indices: indices.to_vec(),
+                updates: updates.to_vec(),
+            });
+        }
+        let too_long = |&dim: &usize| dim != axis && indices[dim] > data[dim];
+        if let Some(dim) = (0..data.len()).find(too_long) {
+            return Err(Error::IndicesTooLong {
+                data: data.to_vec(),
+                indices: indices.to_vec(),
+                axis,
+                dim,
+            });
+        }
+        let axis_len = data[axis];
+        let mode = match attributes.out_of_bounds {
+            OutOfBounds::Error => Mode::Refuse,
+            OutOfBounds::Fill(never) => match never {},
+            OutOfBounds::Skip => Mode::Nowhere,
+            OutOfBounds::Clip => Mode::Clip,
+            OutOfBounds::Wrap => Mode::Wrap,
+        };
+        if axis_len == 0 && matches!(mode, Mode::Clip | Mode::Wrap) && !indices.contains(&0) {
+            let mode = if mode == Mode::Clip { "clip" } else { "wrap" };
+            return Err(Error::EmptyAxis { mode, axis });
+        }
+        Ok(Plan { axis, axis_len, mode })
+    }
+
+    /// Refuses indices out of bounds where the mode does, naming the first in
+    /// row-major order.
+    pub(super) fn check_indices<I: IndexInteger, Q: Dimension>(
+        &self,
+        indices: &ArrayView<'_, I, Q>,
+    ) -> Result<()> {
+        if self.mode != Mode::Refuse {
+            return Ok(());
+        }
+        crate::indices::check(indices, self.axis, self.axis_len)
+    }
+
+    /// The loops over indices, updates and target.
+    ///
+    /// Lanes are independent of each other, so that the loops over them may
+    /// run in the order in which the target lies in memory, and inside or
+    /// outside the loop along the axis.
+    pub(super) fn loops(
+        &self,
+        shape: &[usize],
+        indices: &[isize],
+        updates: &[isize],
+        target: &[isize],
+    ) -> Loops {
+        let axis = self.axis;
+        let strides = |dim: usize| [indices[dim], updates[dim], target[dim]];
+        let mut dims: SmallVec<[usize; 6]> = (0..shape.len()).filter(|&dim| dim != axis).collect();
+        dims.sort_by_key(|&dim| std::cmp::Reverse(target[dim].unsigned_abs()));
+        let mut lanes = Nest::default();
+        for &dim in &dims {
+            lanes.push(shape[dim], strides(dim));
+        }
+        let along = Dim { len: shape[axis], strides: strides(axis) };
+        let across = self.across(&mut lanes, &along);
+        Loops { around: lanes, along, across, axis_len: self.axis_len }
+    }
+
+    /// Takes out the loop that runs inside the one along the axis: over lanes
+    /// that lie closer in memory than the elements of one lane, or over many
+    /// lanes of few updates each.
+    fn across(&self, lanes: &mut Nest<3>, along: &Dim<3>) -> Dim<3> {
+        const FEW: usize = 16;
+        let closer = |dim: &Dim<3>| dim.strides[2].unsigned_abs() < along.strides[2].unsigned_abs();
+        match lanes.dims().last() {
+            Some(innermost) if closer(innermost) => lanes.take_innermost(),
+            Some(_) if along.len < FEW => lanes.take_longest(),
+            _ => Dim::ONCE,
+        }
+    }
+}
