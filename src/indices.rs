@@ -1,28 +1,84 @@
 //! Checking all indices before anything is written.
 
-use ndarray::{ArrayView, Dimension};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ndarray::{ArrayView, ArrayViewD, Axis, Dimension};
 
 use crate::args::IndexInteger;
 use crate::error::{Error, Result};
+use crate::memory::positions::all_inside;
+use crate::parallel::{self, Job};
+
+/// Bytes of indices from which on a second thread gives more than it costs.
+const GRAIN: usize = 1 << 20;
 
 /// Refuses indices outside `-axis_len..=axis_len - 1`, naming the first in
 /// row-major order.
+#[inline]
 pub(crate) fn check<I: IndexInteger, Q: Dimension>(
     indices: &ArrayView<'_, I, Q>,
     axis: usize,
     axis_len: usize,
 ) -> Result<()> {
-    let inside = |index: &I| index.position(axis_len) < axis_len as u64;
-    let all_inside = match indices.as_slice_memory_order() {
-        Some(slice) => slice
-            .chunks(1 << 12)
-            .all(|part| part.iter().fold(true, |all, index| all & inside(index))),
-        None => indices.iter().all(inside),
+    let inside = match indices.as_slice_memory_order() {
+        Some(slice) => slice_inside(slice, axis_len),
+        None => view_inside(without_repeats(indices), axis_len),
     };
-    if all_inside {
-        return Ok(());
+    if inside { Ok(()) } else { Err(first_outside(indices, axis, axis_len)) }
+}
+
+fn slice_inside<I: IndexInteger>(indices: &[I], axis_len: usize) -> bool {
+    let outside = AtomicBool::new(false);
+    parallel::run(Check { indices, axis_len, outside: &outside }, GRAIN);
+    !outside.into_inner()
+}
+
+fn view_inside<I: IndexInteger>(indices: ArrayViewD<'_, I>, axis_len: usize) -> bool {
+    match indices.as_slice_memory_order() {
+        Some(slice) => slice_inside(slice, axis_len),
+        None => {
+            indices.lanes(Axis(indices.ndim() - 1)).into_iter().all(|lane| match lane.as_slice() {
+                Some(slice) => all_inside(slice, axis_len),
+                None => lane.iter().all(|index| index.position(axis_len) < axis_len as u64),
+            })
+        }
     }
-    Err(first_outside(indices, axis, axis_len))
+}
+
+/// One of each index: an axis along which the indices were broadcast holds
+/// nothing new after its first element.
+fn without_repeats<'a, I, Q: Dimension>(indices: &ArrayView<'a, I, Q>) -> ArrayViewD<'a, I> {
+    let mut view = indices.clone().into_dyn();
+    for axis in 0..view.ndim() {
+        if view.strides()[axis] == 0 && view.shape()[axis] > 1 {
+            view.collapse_axis(Axis(axis), 0);
+        }
+    }
+    view
+}
+
+/// A part of the indices to check.
+struct Check<'a, I> {
+    indices: &'a [I],
+    axis_len: usize,
+    outside: &'a AtomicBool,
+}
+
+impl<I: IndexInteger> Job for Check<'_, I> {
+    fn work(&self) -> usize {
+        size_of_val(self.indices)
+    }
+
+    fn split(self) -> std::result::Result<(Self, Self), Self> {
+        let (left, right) = self.indices.split_at(self.indices.len() / 2);
+        Ok((Check { indices: left, ..self }, Check { indices: right, ..self }))
+    }
+
+    fn run(self) {
+        if !all_inside(self.indices, self.axis_len) {
+            self.outside.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// The error for the first index out of bounds, of which there is one.
@@ -32,16 +88,12 @@ pub(crate) fn first_outside<I: IndexInteger, Q: Dimension>(
     axis: usize,
     axis_len: usize,
 ) -> Error {
-    let outside = |(_, index): &(usize, &I)| index.position(axis_len) >= axis_len as u64;
-    let (at, index) = match indices.iter().enumerate().find(outside) {
-        Some((at, index)) => (at, index.value()),
-        None => (0, 0),
+    // An axis along which the indices repeat adds nothing before the first.
+    let indices = without_repeats(indices);
+    let outside = |(_, index): &(_, &I)| index.position(axis_len) >= axis_len as u64;
+    let (position, index) = match indices.indexed_iter().find(outside) {
+        Some((position, index)) => (position.as_array_view().to_vec(), index.value()),
+        None => (vec![0; indices.ndim()], 0),
     };
-    let mut position = vec![0; indices.ndim()];
-    let mut rest = at;
-    for (slot, &len) in position.iter_mut().zip(indices.shape()).rev() {
-        *slot = rest % len;
-        rest /= len;
-    }
     Error::IndexOutOfBounds { index, position, axis, len: axis_len }
 }

@@ -2,6 +2,10 @@
 
 /// A piece of work that can be cut in two independent pieces.
 pub(crate) trait Job: Sized + Send {
+    /// Pieces a thread: enough to even out threads of different speed, few
+    /// enough that waking them costs little.
+    const PIECES: usize = 4;
+
     /// How much there is to do, in bytes moved or a like measure.
     fn work(&self) -> usize;
 
@@ -25,21 +29,16 @@ pub(crate) fn run<J: Job>(job: J, grain: usize) {
     job.run();
 }
 
-
 #[cfg(feature = "rayon")]
 mod pool {
     use super::Job;
-
-    /// Pieces a thread: enough to even out threads of different speed, few
-    /// enough that waking them costs little.
-    const PIECES: usize = 4;
 
     #[inline(never)]
     pub(super) fn run<J: Job>(job: J, grain: usize) {
         match rayon::current_num_threads() {
             1 => job.run(),
             threads => {
-                let piece = job.work() / (threads * PIECES);
+                let piece = job.work() / (threads * J::PIECES);
                 divide(job, piece.max(grain));
             }
         }

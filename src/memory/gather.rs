@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
 use super::output::Written;
-use super::positions::{Buffer, CHUNK, Mode, NOWHERE, Positions, resolve};
+use super::positions::{Buffer, CHUNK, Mode, Positions, resolve};
+use super::rows::Rows;
 use super::span::assert_within;
 use super::take::Take;
 use crate::args::IndexInteger;
@@ -38,7 +39,15 @@ pub(crate) struct Loops {
     pub(crate) axis_stride: isize,
 }
 
+/// From this many bytes on rows are asked for ahead of time.
+const SPREAD: usize = 512 << 10;
+
 impl Loops {
+    /// Over how many elements of the data the gathered axis reaches.
+    fn spread(&self) -> usize {
+        self.axis_len.saturating_mul(self.axis_stride.unsigned_abs())
+    }
+
     fn data(&self) -> impl Iterator<Item = (usize, isize)> {
         let around = self.around.dims().iter().map(|dim| (dim.len, dim.strides[0]));
         around.chain([
@@ -73,6 +82,9 @@ pub(crate) struct Gather<'c, 'a, T, I, X: Take<'a, T>> {
     loops: &'c Loops,
     mode: Mode,
     fill: Option<&'a T>,
+    /// Whether the rows of one turn spread over more memory than the caches
+    /// near a core hold.
+    prefetch: bool,
     /// The first elements of arrays that the loops do not leave (`new` asserts
     /// it).
     data: *const T,
@@ -106,6 +118,7 @@ impl<'c, 'a, T, I: IndexInteger, X: Take<'a, T>> Gather<'c, 'a, T, I, X> {
             loops,
             mode,
             fill,
+            prefetch: loops.spread() * size_of::<T>() >= SPREAD,
             data: data.as_ptr(),
             indices: indices.as_ptr(),
             output: output.as_mut_ptr().cast(),
@@ -187,19 +200,14 @@ impl<'a, T: Sync, I: IndexInteger, X: Take<'a, T>> Job for Part<'_, 'a, T, I, X>
 
     fn run(self) {
         let mut buffer: Buffer = [MaybeUninit::uninit(); CHUNK];
-        for batch in self.batch.clone() {
-            let mut first = self.row.start;
-            while first < self.row.end {
-                let count = CHUNK.min(self.row.end - first);
-                let Some(positions) = self.resolve(batch, first, count, &mut buffer) else {
-                    self.gather.refused.store(true, Ordering::Relaxed);
-                    return;
-                };
-                self.copy(batch, first, positions);
-                first += count;
-            }
+        let done = match self.batches_abreast() {
+            0 | 1 => self.batch_by_batch(&mut buffer),
+            abreast => self.batches(abreast, &mut buffer),
+        };
+        match done {
+            Some(()) => self.gather.written.add(self.elements()),
+            None => self.gather.refused.store(true, Ordering::Relaxed),
         }
-        self.gather.written.add(self.elements());
     }
 }
 
@@ -208,6 +216,50 @@ impl<'a, T, I: IndexInteger, X: Take<'a, T>> Part<'_, 'a, T, I, X> {
     #[inline]
     fn elements(&self) -> usize {
         self.batch.len() * self.outer.len() * self.row.len() * self.inner.len()
+    }
+
+    /// How many batches' indices follow each other in memory and fit in one
+    /// chunk.
+    #[inline]
+    fn batches_abreast(&self) -> usize {
+        let Loops { batch, row, .. } = self.gather.loops;
+        let whole = self.row.len() == row.len;
+        if self.batch.len() > 1 && whole && batch.strides[1] == row.strides[0] * row.len as isize {
+            CHUNK / row.len
+        } else {
+            1
+        }
+    }
+
+    /// Resolves and copies one batch after the other; `None` at an index out
+    /// of bounds that the mode refuses.
+    #[inline]
+    fn batch_by_batch(&self, buffer: &mut Buffer) -> Option<()> {
+        for batch in self.batch.clone() {
+            let mut first = self.row.start;
+            while first < self.row.end {
+                let count = CHUNK.min(self.row.end - first);
+                let positions = self.resolve(batch, first, count, buffer)?;
+                self.copy(batch, first, positions);
+                first += count;
+            }
+        }
+        Some(())
+    }
+
+    /// The same for short batches, many of which are resolved at once.
+    fn batches(&self, abreast: usize, buffer: &mut Buffer) -> Option<()> {
+        let row_len = self.row.len();
+        let mut batch = self.batch.start;
+        while batch < self.batch.end {
+            let batches = abreast.min(self.batch.end - batch);
+            let positions = self.resolve(batch, 0, batches * row_len, buffer)?;
+            for list in positions.list.chunks_exact(row_len) {
+                self.copy(batch, 0, Positions { list, ..positions });
+                batch += 1;
+            }
+        }
+        Some(())
     }
 
     #[inline]
@@ -222,8 +274,9 @@ impl<'a, T, I: IndexInteger, X: Take<'a, T>> Part<'_, 'a, T, I, X> {
         let offset = self.around[1]
             + batch as isize * loops.batch.strides[1]
             + first as isize * loops.row.strides[0];
-        // SAFETY: `batch` and `first..first + count` are turns of the loops,
-        // which do not leave the indices (`Gather::new`).
+        // SAFETY: `batch` and `first..first + count` are turns of the loops, or
+        // of as many batches as follow each other without a jump
+        // (`batches_abreast`). They do not leave the indices (`Gather::new`).
         unsafe {
             let lane = indices.offset(offset);
             resolve(lane, loops.row.strides[0], count, loops.axis_len, *mode, buffer)
@@ -235,100 +288,31 @@ impl<'a, T, I: IndexInteger, X: Take<'a, T>> Part<'_, 'a, T, I, X> {
     #[inline]
     fn copy(&self, batch: usize, first: usize, positions: Positions<'_>) {
         let Gather { loops, data, output, .. } = self.gather;
-        let from = self.around[0]
-            + batch as isize * loops.batch.strides[0]
-            + self.inner.start as isize * loops.inner.strides[0];
-        let to = self.around[2]
-            + batch as isize * loops.batch.strides[2]
-            + first as isize * loops.row.strides[1]
-            + self.inner.start as isize * loops.inner.strides[1];
-        for outer in self.outer.clone() {
-            let from = from + outer as isize * loops.outer.strides[0];
-            let to = to + outer as isize * loops.outer.strides[1];
-            let rows = Rows {
-                axis_stride: loops.axis_stride,
-                row_stride: loops.row.strides[1],
-                inner: Dim { len: self.inner.len(), ..loops.inner },
-            };
-            // SAFETY: all turns named here lie in the ranges of this part, so
-            // with positions less than `axis_len` (C1) the loops stay in the
-            // data, and in the elements of the output that are this part's
-            // alone (G1, P1; `Gather::new` compared both with their arrays).
-            unsafe {
-                let (from, to) = (data.offset(from), output.offset(to));
-                match self.gather.fill {
-                    Some(fill) if !positions.everywhere => {
-                        rows.copy_or_fill::<T, X>(from, to, positions, fill)
-                    }
-                    _ => rows.copy::<T, X>(from, to, positions),
+        let [from, to] = [(0, 0), (2, 1)].map(|(three, two)| {
+            self.around[three]
+                + batch as isize * loops.batch.strides[three]
+                + self.outer.start as isize * loops.outer.strides[two]
+                + self.inner.start as isize * loops.inner.strides[two]
+        });
+        let to = to + first as isize * loops.row.strides[1];
+        let rows = Rows {
+            outer: Dim { len: self.outer.len(), ..loops.outer },
+            axis_stride: loops.axis_stride,
+            row_stride: loops.row.strides[1],
+            inner: Dim { len: self.inner.len(), ..loops.inner },
+            prefetch: self.gather.prefetch,
+        };
+        // SAFETY: all turns named here lie in the ranges of this part, so with
+        // positions less than `axis_len` (C1) the loops stay in the data, and
+        // in the elements of the output that are this part's alone (G1, P1;
+        // `Gather::new` compared both with their arrays).
+        unsafe {
+            let (from, to) = (data.offset(from), output.offset(to));
+            match self.gather.fill {
+                Some(fill) if !positions.everywhere => {
+                    rows.copy_or_fill::<T, X>(from, to, positions, fill);
                 }
-            }
-        }
-    }
-}
-
-/// How rows lie: `inner` elements with strides for data and output, rows
-/// `axis_stride` apart in the data and `row_stride` apart in the output.
-#[derive(Debug, Clone, Copy)]
-struct Rows {
-    axis_stride: isize,
-    row_stride: isize,
-    inner: Dim<2>,
-}
-
-#[allow(unsafe_code)]
-impl Rows {
-    /// Copies one row for each position.
-    ///
-    /// # Safety
-    /// Every position is somewhere. The rows at all positions are readable for
-    /// `'a` and the rows of the output writable.
-    #[inline]
-    unsafe fn copy<'a, T: 'a, X: Take<'a, T>>(
-        self,
-        from: *const T,
-        to: *mut X::Out,
-        positions: Positions<'_>,
-    ) {
-        let Rows { axis_stride, row_stride, inner } = self;
-        for (k, &position) in positions.list.iter().enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let from = from.offset(position as isize * axis_stride);
-                let to = to.offset(k as isize * row_stride);
-                for i in 0..inner.len as isize {
-                    let element = &*from.offset(i * inner.strides[0]);
-                    to.offset(i * inner.strides[1]).write(X::take(element));
-                }
-            }
-        }
-    }
-
-    /// Copies one row for each position, and repeats `fill` where there is
-    /// none.
-    ///
-    /// # Safety
-    /// That of [`copy`](Self::copy), but for the positions that are nowhere.
-    unsafe fn copy_or_fill<'a, T: 'a, X: Take<'a, T>>(
-        self,
-        from: *const T,
-        to: *mut X::Out,
-        positions: Positions<'_>,
-        fill: &'a T,
-    ) {
-        for (k, position) in positions.list.iter().enumerate() {
-            // SAFETY: the caller's promise; a single position that is not
-            // NOWHERE is somewhere.
-            unsafe {
-                let to = to.offset(k as isize * self.row_stride);
-                if *position == NOWHERE {
-                    for i in 0..self.inner.len as isize {
-                        to.offset(i * self.inner.strides[1]).write(X::take(fill));
-                    }
-                } else {
-                    let list = std::slice::from_ref(position);
-                    self.copy::<T, X>(from, to, Positions { list, everywhere: true });
-                }
+                _ => rows.copy::<T, X>(from, to, positions.list),
             }
         }
     }

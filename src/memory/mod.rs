@@ -7,10 +7,12 @@
 
 mod advice;
 pub(crate) mod gather;
+mod lines;
 pub(crate) mod output;
 pub(crate) mod positions;
 pub(crate) mod roll;
 pub(crate) mod roll_inplace;
+mod rows;
 mod run;
 pub(crate) mod scatter;
 pub(crate) mod scatter_wide;

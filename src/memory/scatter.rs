@@ -67,8 +67,10 @@ pub(crate) struct Scatter<'c, T, I> {
 unsafe impl<T: Send + Sync, I: Sync> Sync for Scatter<'_, T, I> {}
 
 impl<'c, T, I: IndexInteger> Scatter<'c, T, I> {
-    /// A scatter into `target`, none of the arrays empty. Under
-    /// `Mode::Refuse` the indices have been checked.
+    /// A scatter into `target`, none of the arrays empty.
+    ///
+    /// Invariant S3: under `Mode::Refuse`, `indices::check` has found all
+    /// indices within the axis. They stay borrowed, so they still are.
     pub(crate) fn new<Q: Dimension, U: Dimension, D: Dimension>(
         loops: &'c Loops,
         mode: Mode,
@@ -182,6 +184,9 @@ pub(crate) struct Part<'g, T, I, F> {
 }
 
 impl<T: Send + Sync, I: IndexInteger, F: Update<T>> Job for Part<'_, T, I, F> {
+    /// A piece may be a band of every row, and wide bands are read best.
+    const PIECES: usize = 1;
+
     #[inline]
     fn work(&self) -> usize {
         self.lanes.len() * self.scatter.loops.along.len * size_of::<T>().max(1)
@@ -223,82 +228,53 @@ fn chunks(range: Range<usize>, backward: bool) -> impl Iterator<Item = Range<usi
     })
 }
 
-/// Calls `visit` with the numbers below `count`, in either direction.
-#[inline(always)]
-fn each(count: usize, backward: bool, mut visit: impl FnMut(usize)) {
-    if backward {
-        (0..count).rev().for_each(visit);
-    } else {
-        (0..count).for_each(&mut visit);
-    }
-}
-
 #[allow(unsafe_code)]
 impl<T, I: IndexInteger, F: Update<T>> Part<'_, T, I, F> {
     /// One lane, by itself.
     fn lane(&self, offsets: [isize; 3], buffer: &mut Buffer) {
         let Scatter { loops, updates, target, .. } = self.scatter;
         let Dim { len, strides } = loops.along;
+        if self.scatter.mode == Mode::Refuse && !F::BACKWARD && strides == [1; 3] {
+            // SAFETY: as below, for all turns of the loop along the axis.
+            unsafe {
+                let indices = self.scatter.indices.offset(offsets[0]);
+                let indices = std::slice::from_raw_parts(indices, len);
+                let updates = std::slice::from_raw_parts(updates.offset(offsets[1]), len);
+                let target = target.offset(offsets[2]);
+                return checked_lane(self.update, target, loops.axis_len, indices, updates);
+            }
+        }
         for chunk in chunks(0..len, F::BACKWARD) {
             let positions = self.scatter.positions_along(offsets[0], chunk.clone(), buffer);
-            each(positions.list.len(), F::BACKWARD, |i| {
-                let position = positions.list[i];
-                if !positions.everywhere && position == NOWHERE {
-                    return;
-                }
-                let update = offsets[1] + (chunk.start + i) as isize * strides[1];
-                let element = offsets[2] + position as isize * strides[2];
-                // SAFETY: the offsets are turns of the loops over lanes,
-                // `chunk` lies in the loop along the axis and the position is
-                // less than the axis's length (C1): none of them leaves its
-                // array (`Scatter::new`). The lane is this part's alone (S1,
-                // S2).
-                unsafe {
-                    self.update.apply(&mut *target.offset(element), &*updates.offset(update))
-                };
-            });
+            // SAFETY: the offsets are turns of the loops over lanes, `chunk`
+            // lies in the loop along the axis and positions are less than the
+            // axis's length (C1): none of them leaves its array
+            // (`Scatter::new`). The lane is this part's alone (S1, S2).
+            unsafe {
+                let updates = updates.offset(offsets[1] + chunk.start as isize * strides[1]);
+                let target = target.offset(offsets[2]);
+                lane(self.update, target, strides[2], updates, strides[1], positions);
+            }
         }
     }
 
     /// Lanes that share their indices: whole rows at a time.
     fn rows(&self, offsets: [isize; 3], buffer: &mut Buffer) {
-        let Scatter { loops, .. } = self.scatter;
-        let Dim { len, strides } = loops.along;
+        let Scatter { loops, updates, target, .. } = self.scatter;
+        let (Dim { len, strides: along }, across) = (loops.along, loops.across.strides);
+        let Range { start, end } = self.lanes.across;
         for chunk in chunks(0..len, F::BACKWARD) {
             let positions = self.scatter.positions_along(offsets[0], chunk.clone(), buffer);
-            each(positions.list.len(), F::BACKWARD, |i| {
-                let position = positions.list[i];
-                if positions.everywhere || position != NOWHERE {
-                    let update = offsets[1] + (chunk.start + i) as isize * strides[1];
-                    self.row(update, offsets[2] + position as isize * strides[2]);
-                }
-            });
-        }
-    }
-
-    /// One row of updates onto one row of the target, which start at these
-    /// offsets.
-    #[inline]
-    fn row(&self, update: isize, element: isize) {
-        let Scatter { loops, updates, target, .. } = self.scatter;
-        let (strides, Range { start, end }) = (loops.across.strides, self.lanes.across.clone());
-        // SAFETY: as in `lane`; `across` lies in the loop across the axis. No
-        // two elements of a row are one (S1), and target and updates do not
-        // overlap.
-        unsafe {
-            if strides[1..] == [1, 1] {
-                let updates = updates.offset(update).add(start);
-                let target = target.offset(element).add(start);
-                let updates = std::slice::from_raw_parts(updates, end - start);
-                let target = std::slice::from_raw_parts_mut(target, end - start);
-                for (target, update) in target.iter_mut().zip(updates) {
-                    self.update.apply(target, update);
-                }
-            } else {
-                for j in start as isize..end as isize {
-                    let update = updates.offset(update + j * strides[1]);
-                    self.update.apply(&mut *target.offset(element + j * strides[2]), &*update);
-                }
+            // SAFETY: as in `lane`; `start..end` lies in the loop across.
+            unsafe {
+                let updates = updates.offset(offsets[1] + start as isize * across[1]);
+                let updates = updates.offset(chunk.start as isize * along[1]);
+                let target = target.offset(offsets[2] + start as isize * across[2]);
+                each::<F, T>(positions, |k, position| {
+                    let updates = updates.offset(k as isize * along[1]);
+                    let target = target.offset(position as isize * along[2]);
+                    row(self.update, target, across[2], updates, across[1], end - start);
+                });
             }
         }
     }
@@ -308,23 +284,159 @@ impl<T, I: IndexInteger, F: Update<T>> Part<'_, T, I, F> {
     fn lanes_abreast(&self, offsets: [isize; 3], buffer: &mut Buffer) {
         let Scatter { loops, updates, target, .. } = self.scatter;
         let (along, across) = (loops.along, loops.across.strides);
-        each(along.len, F::BACKWARD, |k| {
+        for turn in 0..along.len {
+            let k = if F::BACKWARD { along.len - 1 - turn } else { turn };
             for chunk in chunks(self.lanes.across.clone(), false) {
                 let positions = self.scatter.positions_across(offsets[0], k, chunk.clone(), buffer);
-                let row = offsets[1] + k as isize * along.strides[1];
-                for (j, &position) in chunk.zip(positions.list) {
-                    if !positions.everywhere && position == NOWHERE {
-                        continue;
-                    }
-                    let update = row + j as isize * across[1];
-                    let lane = offsets[2] + j as isize * across[2];
-                    let element = lane + position as isize * along.strides[2];
-                    // SAFETY: as in `lane`; `chunk` lies in the loop across.
-                    unsafe {
-                        self.update.apply(&mut *target.offset(element), &*updates.offset(update));
-                    }
+                // SAFETY: as in `lane`; `chunk` lies in the loop across.
+                unsafe {
+                    let updates = updates.offset(offsets[1] + k as isize * along.strides[1]);
+                    let updates = updates.offset(chunk.start as isize * across[1]);
+                    let target = target.offset(offsets[2] + chunk.start as isize * across[2]);
+                    let strides = [along.strides[2], across[2]];
+                    abreast(self.update, target, strides, updates, across[1], positions);
                 }
             }
-        });
+        }
+    }
+}
+
+/// Calls `visit` with number and position of every update that goes somewhere,
+/// in the order in which `F` applies.
+#[inline(always)]
+fn each<F: Update<T>, T>(positions: Positions<'_>, mut visit: impl FnMut(usize, usize)) {
+    let numbered = positions.list.iter().copied().enumerate();
+    if F::BACKWARD {
+        let somewhere = numbered.rev().filter(|(_, position)| *position != NOWHERE);
+        somewhere.for_each(|(k, position)| visit(k, position));
+    } else if positions.everywhere {
+        numbered.for_each(|(k, position)| visit(k, position));
+    } else {
+        let somewhere = numbered.filter(|(_, position)| *position != NOWHERE);
+        somewhere.for_each(|(k, position)| visit(k, position));
+    }
+}
+
+/// Applies an update to the element at each index of a lane, whose indices and
+/// updates follow each other. Reading indices and updates in one loop overlaps
+/// their misses with those of the target.
+///
+/// # Safety
+/// All indices are within an axis of `axis_len` elements; the lane starts at
+/// `target` with that many, and nothing else uses it.
+#[allow(unsafe_code)]
+#[inline(never)]
+unsafe fn checked_lane<T, I: IndexInteger, F: Update<T>>(
+    update: F,
+    target: *mut T,
+    axis_len: usize,
+    indices: &[I],
+    updates: &[T],
+) {
+    for (index, update_k) in indices.iter().zip(updates) {
+        let position = index.position(axis_len) as usize;
+        debug_assert!(position < axis_len);
+        // SAFETY: the caller's promise.
+        unsafe { update.apply(&mut *target.add(position), update_k) };
+    }
+}
+
+/// Applies an update to the element at each position of a lane.
+///
+/// # Safety
+/// The elements of the lane at all positions that are somewhere, and as many
+/// updates as positions, lie in their arrays; nothing else uses the lane.
+#[allow(unsafe_code)]
+#[inline(never)]
+unsafe fn lane<T, F: Update<T>>(
+    update: F,
+    target: *mut T,
+    target_stride: isize,
+    updates: *const T,
+    update_stride: isize,
+    positions: Positions<'_>,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (target_stride, update_stride) == (1, 1) {
+            each::<F, T>(positions, |k, position| {
+                update.apply(&mut *target.add(position), &*updates.add(k));
+            });
+        } else {
+            each::<F, T>(positions, |k, position| {
+                let target = target.offset(position as isize * target_stride);
+                update.apply(&mut *target, &*updates.offset(k as isize * update_stride));
+            });
+        }
+    }
+}
+
+/// Applies an update to the element at each position, each of the next lane.
+/// The strides of the target are that of its axis and that from lane to lane.
+///
+/// # Safety
+/// That of [`lane`], for each lane its one position.
+#[allow(unsafe_code)]
+#[inline(never)]
+unsafe fn abreast<T, F: Update<T>>(
+    update: F,
+    target: *mut T,
+    target_strides: [isize; 2],
+    updates: *const T,
+    update_stride: isize,
+    positions: Positions<'_>,
+) {
+    let [axis, next] = target_strides;
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (next, update_stride) == (1, 1) {
+            each::<F, T>(positions, |j, position| {
+                let target = target.offset(j as isize + position as isize * axis);
+                update.apply(&mut *target, &*updates.add(j));
+            });
+        } else {
+            each::<F, T>(positions, |j, position| {
+                let target = target.offset(j as isize * next + position as isize * axis);
+                update.apply(&mut *target, &*updates.offset(j as isize * update_stride));
+            });
+        }
+    }
+}
+
+/// Applies a row of updates to a row of the target.
+///
+/// # Safety
+/// `len` elements of both rows, with these strides, lie in their arrays. No
+/// two elements of the target's row are one, nothing else uses it, and the
+/// updates do not overlap it.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn row<T, F: Update<T>>(
+    update: F,
+    target: *mut T,
+    target_stride: isize,
+    updates: *const T,
+    update_stride: isize,
+    len: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (target_stride, update_stride) == (1, 1) {
+            let target = std::slice::from_raw_parts_mut(target, len);
+            return dense_row(update, target, std::slice::from_raw_parts(updates, len));
+        }
+        for j in 0..len as isize {
+            let update_j = &*updates.offset(j * update_stride);
+            update.apply(&mut *target.offset(j * target_stride), update_j);
+        }
+    }
+}
+
+/// Not inlined: as arguments of a function the slices are known not to
+/// overlap, and the compiler works on several elements at a time.
+#[inline(never)]
+fn dense_row<T, F: Update<T>>(update: F, target: &mut [T], updates: &[T]) {
+    for (target, update_j) in target.iter_mut().zip(updates) {
+        update.apply(target, update_j);
     }
 }

@@ -94,6 +94,9 @@ fn room<T, I: IndexInteger, S: Copy>(scatter: &Scatter<'_, T, I>, width: usize) 
 }
 
 impl<T: Send + Sync, I: IndexInteger, F: Fold<T>> Job for Part<'_, T, I, F> {
+    /// A piece has work memory of its own, and may be a band of every row.
+    const PIECES: usize = 1;
+
     #[inline]
     fn work(&self) -> usize {
         self.lanes.len() * self.scatter.loops.along.len * size_of::<T>()

@@ -1,0 +1,44 @@
+//! Inputs made from a fixed seed, in huge pages where large: NumPy's are too.
+
+use ndarray::{Array, Dimension, ShapeBuilder};
+use opkernels::RollExt;
+
+/// A stream of numbers that is the same in every run (splitmix64).
+pub(crate) struct Numbers(u64);
+
+impl Numbers {
+    pub(crate) fn new() -> Self {
+        Numbers(7)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+/// An array of numbers made from the stream, its memory in huge pages.
+pub(crate) fn array<T, D>(shape: impl ShapeBuilder<Dim = D>, make: impl Fn(u64) -> T) -> Array<T, D>
+where
+    T: Copy + Send + Sync,
+    D: Dimension,
+{
+    let mut numbers = Numbers::new();
+    let filled = Array::from_shape_simple_fn(shape, || make(numbers.next()));
+    let no_axes: [i32; 0] = [];
+    filled.roll(0, no_axes).expect("memory for the inputs")
+}
+
+pub(crate) fn floats<D: Dimension>(shape: impl ShapeBuilder<Dim = D>) -> Array<f32, D> {
+    array(shape, |bits| (bits >> 40) as f32 / (1 << 24) as f32)
+}
+
+pub(crate) fn indices<D: Dimension>(
+    shape: impl ShapeBuilder<Dim = D>,
+    below: usize,
+) -> Array<i64, D> {
+    array(shape, |bits| (bits % below as u64) as i64)
+}

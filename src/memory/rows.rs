@@ -1,0 +1,257 @@
+//! Copies rows from the positions of an axis.
+
+use super::lines::prefetch;
+use super::positions::{NOWHERE, Positions};
+use super::run::copy_run;
+use super::take::Take;
+use crate::geometry::Dim;
+
+/// How rows lie. For every turn of `outer`, a row is `inner` elements; rows are
+/// `axis_stride` apart in the source and `row_stride` in the destination.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rows {
+    pub(super) outer: Dim<2>,
+    pub(super) axis_stride: isize,
+    pub(super) row_stride: isize,
+    pub(super) inner: Dim<2>,
+    /// Whether to ask for rows ahead of time.
+    pub(super) prefetch: bool,
+}
+
+/// How many rows ahead of the one being copied the next is asked for: a miss
+/// takes as long as a few short rows, or one long one.
+fn distance(row_bytes: usize) -> usize {
+    match row_bytes {
+        0..=256 => 16,
+        257..=1024 => 8,
+        _ => 2,
+    }
+}
+
+#[allow(unsafe_code)]
+impl Rows {
+    /// Copies one row for each position in every turn of the outer loop.
+    ///
+    /// # Safety
+    /// For all turns of the outer loop, the rows at all positions are readable
+    /// for `'a`, the rows of the destination are writable, and the two do not
+    /// overlap. No position is nowhere.
+    #[inline]
+    pub(super) unsafe fn copy<'a, T: 'a, X: Take<'a, T>>(
+        self,
+        from: *const T,
+        to: *mut X::Out,
+        positions: &[usize],
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.inner.len == 1 {
+                self.copy_elements::<T, X>(from, to, positions);
+            } else if self.inner.strides != [1, 1] {
+                self.copy_strided::<T, X>(from, to, positions);
+            } else {
+                match self.inner.len {
+                    2 => self.copy_blocks::<T, X, 2, false>(from, to, positions),
+                    3 => self.copy_blocks::<T, X, 3, false>(from, to, positions),
+                    4 => self.copy_blocks::<T, X, 4, false>(from, to, positions),
+                    5..=7 => self.copy_blocks::<T, X, 4, true>(from, to, positions),
+                    8 => self.copy_blocks::<T, X, 8, false>(from, to, positions),
+                    9..=15 => self.copy_blocks::<T, X, 8, true>(from, to, positions),
+                    16 => self.copy_blocks::<T, X, 16, false>(from, to, positions),
+                    17..=32 => self.copy_blocks::<T, X, 16, true>(from, to, positions),
+                    33..=64 if size_of::<T>() <= 4 => {
+                        self.copy_blocks::<T, X, 32, true>(from, to, positions);
+                    }
+                    _ => self.copy_long::<T, X>(from, to, positions),
+                }
+            }
+        }
+    }
+
+    /// Rows of one element.
+    ///
+    /// # Safety
+    /// That of [`copy`](Self::copy).
+    #[inline(never)]
+    unsafe fn copy_elements<'a, T: 'a, X: Take<'a, T>>(
+        self,
+        from: *const T,
+        to: *mut X::Out,
+        positions: &[usize],
+    ) {
+        let Rows { outer, axis_stride, row_stride, .. } = self;
+        for turn in 0..outer.len as isize {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let from = from.offset(turn * outer.strides[0]);
+                let to = to.offset(turn * outer.strides[1]);
+                if (axis_stride, row_stride) == (1, 1) {
+                    for (k, &position) in positions.iter().enumerate() {
+                        to.add(k).write(X::take(&*from.add(position)));
+                    }
+                } else {
+                    for (k, &position) in positions.iter().enumerate() {
+                        let element = &*from.offset(position as isize * axis_stride);
+                        to.offset(k as isize * row_stride).write(X::take(element));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Contiguous rows of `N` elements, or of `N + 1` to `2 * N` where
+    /// `overlap`: those are copied as two blocks that share elements, which
+    /// spares a loop.
+    ///
+    /// # Safety
+    /// That of [`copy`](Self::copy).
+    #[inline(never)]
+    unsafe fn copy_blocks<'a, T: 'a, X: Take<'a, T>, const N: usize, const OVERLAP: bool>(
+        self,
+        from: *const T,
+        to: *mut X::Out,
+        positions: &[usize],
+    ) {
+        let Rows { outer, axis_stride, row_stride, inner, .. } = self;
+        let second = inner.len - N;
+        let ahead = distance(inner.len * size_of::<T>());
+        for turn in 0..outer.len as isize {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let from = from.offset(turn * outer.strides[0]);
+                let to = to.offset(turn * outer.strides[1]);
+                for (k, &position) in positions.iter().enumerate() {
+                    if self.prefetch && k + ahead < positions.len() {
+                        let next = from.offset(positions[k + ahead] as isize * axis_stride);
+                        prefetch(next, inner.len);
+                    }
+                    let from = from.offset(position as isize * axis_stride);
+                    let to = to.offset(k as isize * row_stride);
+                    block::<T, X, N>(from, to);
+                    if OVERLAP {
+                        block::<T, X, N>(from.add(second), to.add(second));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Contiguous rows of any length.
+    ///
+    /// # Safety
+    /// That of [`copy`](Self::copy).
+    #[inline(never)]
+    unsafe fn copy_long<'a, T: 'a, X: Take<'a, T>>(
+        self,
+        from: *const T,
+        to: *mut X::Out,
+        positions: &[usize],
+    ) {
+        let Rows { outer, axis_stride, row_stride, inner, .. } = self;
+        let ahead = distance(inner.len * size_of::<T>());
+        for turn in 0..outer.len as isize {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let from = from.offset(turn * outer.strides[0]);
+                let to = to.offset(turn * outer.strides[1]);
+                for (k, &position) in positions.iter().enumerate() {
+                    if self.prefetch && k + ahead < positions.len() {
+                        let next = from.offset(positions[k + ahead] as isize * axis_stride);
+                        prefetch(next, inner.len);
+                    }
+                    let from = from.offset(position as isize * axis_stride);
+                    let to = to.offset(k as isize * row_stride);
+                    copy_run::<T, X>(from, to, inner.len, [1, 1]);
+                }
+            }
+        }
+    }
+
+    /// Rows of any strides.
+    ///
+    /// # Safety
+    /// That of [`copy`](Self::copy).
+    #[inline(never)]
+    unsafe fn copy_strided<'a, T: 'a, X: Take<'a, T>>(
+        self,
+        from: *const T,
+        to: *mut X::Out,
+        positions: &[usize],
+    ) {
+        let Rows { outer, axis_stride, row_stride, inner, .. } = self;
+        for turn in 0..outer.len as isize {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let from = from.offset(turn * outer.strides[0]);
+                let to = to.offset(turn * outer.strides[1]);
+                for (k, &position) in positions.iter().enumerate() {
+                    let from = from.offset(position as isize * axis_stride);
+                    let to = to.offset(k as isize * row_stride);
+                    copy_run::<T, X>(from, to, inner.len, inner.strides);
+                }
+            }
+        }
+    }
+
+    /// Copies one row for each position, and repeats `fill` where there is
+    /// none.
+    ///
+    /// # Safety
+    /// That of [`copy`](Self::copy), but that positions may be nowhere.
+    pub(super) unsafe fn copy_or_fill<'a, T: 'a, X: Take<'a, T>>(
+        self,
+        from: *const T,
+        to: *mut X::Out,
+        positions: Positions<'_>,
+        fill: &'a T,
+    ) {
+        let mut first = 0;
+        for list in positions.list.chunk_by(|a, b| (*a == NOWHERE) == (*b == NOWHERE)) {
+            // SAFETY: the caller's promise; a list has no position that is
+            // nowhere unless all of its are.
+            unsafe {
+                let to = to.offset(first as isize * self.row_stride);
+                if list[0] == NOWHERE {
+                    self.fill::<T, X>(to, list.len(), fill);
+                } else {
+                    self.copy::<T, X>(from, to, list);
+                }
+            }
+            first += list.len();
+        }
+    }
+
+    /// Repeats `fill` in `rows` rows.
+    ///
+    /// # Safety
+    /// For all turns of the outer loop the rows of the destination are
+    /// writable.
+    unsafe fn fill<'a, T: 'a, X: Take<'a, T>>(self, to: *mut X::Out, rows: usize, fill: &'a T) {
+        let Rows { outer, row_stride, inner, .. } = self;
+        for turn in 0..outer.len as isize {
+            for row in 0..rows as isize {
+                let offset = turn * outer.strides[1] + row * row_stride;
+                for i in 0..inner.len as isize {
+                    // SAFETY: the caller's promise.
+                    unsafe { to.offset(offset + i * inner.strides[1]).write(X::take(fill)) };
+                }
+            }
+        }
+    }
+}
+
+/// Copies `N` elements.
+///
+/// # Safety
+/// The elements are readable for `'a`, the destination is writable and does
+/// not overlap them.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn block<'a, T: 'a, X: Take<'a, T>, const N: usize>(from: *const T, to: *mut X::Out) {
+    // SAFETY: the caller's promise. All are taken before the first is written,
+    // so that the compiler may use one wide load and one wide store.
+    unsafe {
+        let taken: [X::Out; N] = std::array::from_fn(|i| X::take(&*from.add(i)));
+        to.cast::<[X::Out; N]>().write(taken);
+    }
+}
