@@ -45,6 +45,24 @@ fn view_inside<I: IndexInteger>(indices: ArrayViewD<'_, I>, axis_len: usize) -> 
     }
 }
 
+/// Whether every index repeats along all axes after `axis`, so that each
+/// selects a whole row. Looks no further than the first row that differs.
+pub(crate) fn rows_repeat<I: IndexInteger, Q: Dimension>(
+    indices: &ArrayView<'_, I, Q>,
+    axis: usize,
+) -> bool {
+    /// Shorter rows gain nothing from being whole.
+    const WIDE: usize = 4;
+    let width: usize = indices.shape()[axis + 1..].iter().product();
+    let Some(slice) = indices.as_slice().filter(|_| width >= WIDE) else {
+        return false;
+    };
+    slice.chunks_exact(width).all(|row| {
+        let differing = row.iter().fold(I::zero(), |bits, &index| bits | (index ^ row[0]));
+        differing == I::zero()
+    })
+}
+
 /// One of each index: an axis along which the indices were broadcast holds
 /// nothing new after its first element.
 fn without_repeats<'a, I, Q: Dimension>(indices: &ArrayView<'a, I, Q>) -> ArrayViewD<'a, I> {

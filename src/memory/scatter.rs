@@ -1,12 +1,11 @@
 //! Scatters updates over the lanes of a target, each lane's in their order.
 
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
-use super::positions::{Buffer, CHUNK, Mode, NOWHERE, Positions, resolve};
+use super::positions::Mode;
 use super::span::assert_within;
 use crate::args::IndexInteger;
 use crate::geometry::{Cursor, Dim, Nest};
@@ -14,16 +13,18 @@ use crate::parallel::Job;
 
 /// The loops of a scatter, with strides for indices, updates and target.
 ///
-/// Invariant S1: two turns of `around` and `across` that differ select lanes
-/// of the target that share no element.
+/// Invariant S1: two turns of `around` and `lanes` that differ select lanes of
+/// the target that share no element.
 #[derive(Debug)]
 pub(crate) struct Loops {
-    /// Lanes, outside the loop along the axis.
+    /// Lanes, outside all other loops.
     pub(crate) around: Nest<3>,
+    /// Lanes, the second loop inside the first.
+    pub(crate) lanes: [Dim<3>; 2],
     /// The updates of a lane; the target's stride here is the axis's own.
     pub(crate) along: Dim<3>,
-    /// Lanes, inside the loop along the axis.
-    pub(crate) across: Dim<3>,
+    /// Whether `along` runs outside `lanes`, and not inside.
+    pub(crate) lanes_innermost: bool,
     /// The length of the axis in the target.
     pub(crate) axis_len: usize,
 }
@@ -32,11 +33,16 @@ impl Loops {
     /// Lengths and strides in array number `array`, with `along` turns along
     /// the axis.
     fn of(&self, array: usize, along: usize) -> impl Iterator<Item = (usize, isize)> {
-        let around = self.around.dims().iter().map(move |dim| (dim.len, dim.strides[array]));
-        around.chain([
-            (along, self.along.strides[array]),
-            (self.across.len, self.across.strides[array]),
-        ])
+        let around = self.around.dims().iter().chain(&self.lanes);
+        around
+            .map(move |dim| (dim.len, dim.strides[array]))
+            .chain([(along, self.along.strides[array])])
+    }
+
+    /// Whether lanes next to each other share their indices, so that every
+    /// index selects a whole row.
+    pub(super) fn rows_share_indices(&self) -> bool {
+        self.lanes_innermost && self.lanes[1].len > 1 && self.lanes[1].strides[0] == 0
     }
 }
 
@@ -54,7 +60,7 @@ pub(crate) struct Scatter<'c, T, I> {
     mode: Mode,
     /// The first elements of arrays that the loops do not leave (`new` asserts
     /// it).
-    indices: *const I,
+    pub(super) indices: *const I,
     pub(super) updates: *const T,
     pub(super) target: *mut T,
     borrows: PhantomData<(&'c I, &'c T, &'c mut T)>,
@@ -94,54 +100,29 @@ impl<'c, T, I: IndexInteger> Scatter<'c, T, I> {
 
     /// All of it, as a job that applies `update`.
     pub(crate) fn whole<F>(&self, update: F) -> Part<'_, T, I, F> {
-        let lanes = Lanes { around: 0..self.loops.around.len(), across: 0..self.loops.across.len };
-        Part { scatter: self, lanes, update }
+        Part { scatter: self, lanes: Lanes::all(self.loops), update }
     }
 
-    /// The positions of up to [`CHUNK`] updates of a lane from number `first`
-    /// on, for the lane at these offsets.
-    #[allow(unsafe_code)]
-    #[inline]
-    pub(super) fn positions_along<'b>(
-        &self,
-        offset: isize,
-        range: Range<usize>,
-        buffer: &'b mut Buffer,
-    ) -> Positions<'b> {
-        let stride = self.loops.along.strides[0];
-        // SAFETY: `offset` is one of the loops over lanes and `range` lies in
-        // the loop along the axis; they do not leave the indices (`new`).
-        let resolved = unsafe {
-            let first = self.indices.offset(offset + range.start as isize * stride);
-            resolve(first, stride, range.len(), self.loops.axis_len, self.mode, buffer)
-        };
-        resolved.unwrap_or(Positions { list: &[], everywhere: true })
+    /// The position that an index selects, if any. `CHECKED` says that the
+    /// mode is `Mode::Refuse`.
+    #[inline(always)]
+    pub(super) fn position<const CHECKED: bool>(&self, index: I) -> Option<usize> {
+        let axis_len = self.loops.axis_len;
+        let position = index.position(axis_len);
+        if CHECKED {
+            debug_assert!(position < axis_len as u64, "an index was not checked");
+            return Some(position as usize);
+        }
+        match self.mode {
+            _ if position < axis_len as u64 => Some(position as usize),
+            Mode::Clip => Some(index.clip(axis_len)),
+            Mode::Wrap => Some(index.wrap(axis_len)),
+            Mode::Refuse | Mode::Nowhere => None,
+        }
     }
 
-    /// The same for lanes next to each other, each for its update number `k`.
-    #[allow(unsafe_code)]
-    #[inline]
-    pub(super) fn positions_across<'b>(
-        &self,
-        offset: isize,
-        k: usize,
-        range: Range<usize>,
-        buffer: &'b mut Buffer,
-    ) -> Positions<'b> {
-        let stride = self.loops.across.strides[0];
-        let offset = offset + k as isize * self.loops.along.strides[0];
-        // SAFETY: as in `positions_along`.
-        let resolved = unsafe {
-            let first = self.indices.offset(offset + range.start as isize * stride);
-            resolve(first, stride, range.len(), self.loops.axis_len, self.mode, buffer)
-        };
-        resolved.unwrap_or(Positions { list: &[], everywhere: true })
-    }
-
-    /// Whether lanes next to each other share their indices, so that every
-    /// index selects a whole row.
-    pub(super) fn rows_share_indices(&self) -> bool {
-        self.loops.across.len > 1 && self.loops.across.strides[0] == 0
+    pub(super) fn checked(&self) -> bool {
+        self.mode == Mode::Refuse
     }
 }
 
@@ -149,26 +130,30 @@ impl<'c, T, I: IndexInteger> Scatter<'c, T, I> {
 #[derive(Debug, Clone)]
 pub(super) struct Lanes {
     pub(super) around: Range<usize>,
-    pub(super) across: Range<usize>,
+    pub(super) lanes: [Range<usize>; 2],
 }
 
 impl Lanes {
+    pub(super) fn all(loops: &Loops) -> Self {
+        let [first, second] = &loops.lanes;
+        Lanes { around: 0..loops.around.len(), lanes: [0..first.len, 0..second.len] }
+    }
+
     pub(super) fn len(&self) -> usize {
-        self.around.len() * self.across.len()
+        self.around.len() * self.lanes[0].len() * self.lanes[1].len()
     }
 
     /// Cuts the lanes in two, if there is more than one.
     pub(super) fn split(&self) -> Option<(Self, Self)> {
         let (mut left, mut right) = (self.clone(), self.clone());
-        if self.around.len() > 1 {
-            let middle = self.around.start + self.around.len() / 2;
-            (left.around.end, right.around.start) = (middle, middle);
-        } else if self.across.len() > 1 {
-            let middle = self.across.start + self.across.len() / 2;
-            (left.across.end, right.across.start) = (middle, middle);
+        let ranges = if self.around.len() > 1 {
+            (&mut left.around, &mut right.around)
         } else {
-            return None;
-        }
+            let k = self.lanes.iter().position(|range| range.len() > 1)?;
+            (&mut left.lanes[k], &mut right.lanes[k])
+        };
+        let middle = ranges.0.start + ranges.0.len() / 2;
+        (ranges.0.end, ranges.1.start) = (middle, middle);
         Some((left, right))
     }
 }
@@ -202,208 +187,170 @@ impl<T: Send + Sync, I: IndexInteger, F: Update<T>> Job for Part<'_, T, I, F> {
     }
 
     fn run(self) {
-        let loops = self.scatter.loops;
-        let mut buffer = [MaybeUninit::uninit(); CHUNK];
-        let mut cursor = Cursor::new(loops.around.dims(), self.lanes.around.start);
+        let checked = self.scatter.checked();
+        let mut cursor = Cursor::new(self.scatter.loops.around.dims(), self.lanes.around.start);
         for _ in self.lanes.around.clone() {
-            if loops.across.len == 1 {
-                self.lane(cursor.offsets, &mut buffer);
-            } else if self.scatter.rows_share_indices() {
-                self.rows(cursor.offsets, &mut buffer);
-            } else {
-                self.lanes_abreast(cursor.offsets, &mut buffer);
+            match (self.scatter.loops.rows_share_indices(), checked) {
+                (true, true) => self.rows::<true>(cursor.offsets),
+                (true, false) => self.rows::<false>(cursor.offsets),
+                (false, true) => self.elements::<true>(cursor.offsets),
+                (false, false) => self.elements::<false>(cursor.offsets),
             }
             cursor.advance();
         }
     }
 }
 
-/// The pieces of at most [`CHUNK`] of a range, in either direction.
-fn chunks(range: Range<usize>, backward: bool) -> impl Iterator<Item = Range<usize>> {
-    let pieces = range.len().div_ceil(CHUNK);
-    (0..pieces).map(move |piece| {
-        let piece = if backward { pieces - 1 - piece } else { piece };
-        let start = range.start + piece * CHUNK;
-        start..range.end.min(start + CHUNK)
-    })
+/// A cursor into indices, updates and target at once.
+struct At<T, I> {
+    indices: *const I,
+    updates: *const T,
+    target: *mut T,
+}
+
+#[allow(unsafe_code)]
+impl<T, I> At<T, I> {
+    /// The place `turns` turns of a loop further on.
+    ///
+    /// # Safety
+    /// It lies in the same three arrays.
+    #[inline(always)]
+    unsafe fn turned(&self, turns: usize, strides: [isize; 3]) -> Self {
+        let turns = turns as isize;
+        // SAFETY: the caller's promise.
+        unsafe {
+            At {
+                indices: self.indices.offset(turns * strides[0]),
+                updates: self.updates.offset(turns * strides[1]),
+                target: self.target.offset(turns * strides[2]),
+            }
+        }
+    }
 }
 
 #[allow(unsafe_code)]
 impl<T, I: IndexInteger, F: Update<T>> Part<'_, T, I, F> {
-    /// One lane, by itself.
-    fn lane(&self, offsets: [isize; 3], buffer: &mut Buffer) {
-        let Scatter { loops, updates, target, .. } = self.scatter;
-        let Dim { len, strides } = loops.along;
-        if self.scatter.mode == Mode::Refuse && !F::BACKWARD && strides == [1; 3] {
-            // SAFETY: as below, for all turns of the loop along the axis.
-            unsafe {
-                let indices = self.scatter.indices.offset(offsets[0]);
-                let indices = std::slice::from_raw_parts(indices, len);
-                let updates = std::slice::from_raw_parts(updates.offset(offsets[1]), len);
-                let target = target.offset(offsets[2]);
-                return checked_lane(self.update, target, loops.axis_len, indices, updates);
+    /// Where the lanes of this part begin, and the loop along the axis, both
+    /// in the direction in which `F` applies. The loop's target stride is 0:
+    /// positions decide how far to go there.
+    ///
+    /// # Safety
+    /// The offsets are those of a turn of the loops around.
+    #[inline]
+    unsafe fn begin(&self, offsets: [isize; 3]) -> (At<T, I>, Dim<3>) {
+        let Scatter { loops, indices, updates, target, .. } = *self.scatter;
+        let [indices_stride, updates_stride, _] = loops.along.strides;
+        let mut along = Dim { len: loops.along.len, strides: [indices_stride, updates_stride, 0] };
+        // SAFETY: the starts of this part's ranges and the last turn along the
+        // axis are turns of the loops, which do not leave the arrays
+        // (`Scatter::new`).
+        unsafe {
+            let mut at = At { indices, updates, target }.turned(1, offsets);
+            for (range, dim) in self.lanes.lanes.iter().zip(&loops.lanes) {
+                at = at.turned(range.start, dim.strides);
             }
+            if F::BACKWARD {
+                at = at.turned(along.len - 1, along.strides);
+                along.strides = along.strides.map(|stride| -stride);
+            }
+            (at, along)
         }
-        for chunk in chunks(0..len, F::BACKWARD) {
-            let positions = self.scatter.positions_along(offsets[0], chunk.clone(), buffer);
-            // SAFETY: the offsets are turns of the loops over lanes, `chunk`
-            // lies in the loop along the axis and positions are less than the
-            // axis's length (C1): none of them leaves its array
-            // (`Scatter::new`). The lane is this part's alone (S1, S2).
-            unsafe {
-                let updates = updates.offset(offsets[1] + chunk.start as isize * strides[1]);
-                let target = target.offset(offsets[2]);
-                lane(self.update, target, strides[2], updates, strides[1], positions);
+    }
+
+    /// Each index selects one element.
+    fn elements<const CHECKED: bool>(&self, offsets: [isize; 3]) {
+        let loops = self.scatter.loops;
+        let [first, second] = [0, 1].map(|k| {
+            let len = self.lanes.lanes[k].len();
+            Dim { len, strides: loops.lanes[k].strides }
+        });
+        // SAFETY: as in `begin`; all turns below are turns of the loops.
+        unsafe {
+            let (at, along) = self.begin(offsets);
+            let [outer, middle, inner] =
+                if loops.lanes_innermost { [along, first, second] } else { [first, second, along] };
+            for turn in 0..outer.len {
+                let at = at.turned(turn, outer.strides);
+                for turn in 0..middle.len {
+                    self.line::<CHECKED>(at.turned(turn, middle.strides), inner);
+                }
             }
         }
     }
 
-    /// Lanes that share their indices: whole rows at a time.
-    fn rows(&self, offsets: [isize; 3], buffer: &mut Buffer) {
-        let Scatter { loops, updates, target, .. } = self.scatter;
-        let (Dim { len, strides: along }, across) = (loops.along, loops.across.strides);
-        let Range { start, end } = self.lanes.across;
-        for chunk in chunks(0..len, F::BACKWARD) {
-            let positions = self.scatter.positions_along(offsets[0], chunk.clone(), buffer);
-            // SAFETY: as in `lane`; `start..end` lies in the loop across.
-            unsafe {
-                let updates = updates.offset(offsets[1] + start as isize * across[1]);
-                let updates = updates.offset(chunk.start as isize * along[1]);
-                let target = target.offset(offsets[2] + start as isize * across[2]);
-                each::<F, T>(positions, |k, position| {
-                    let updates = updates.offset(k as isize * along[1]);
-                    let target = target.offset(position as isize * along[2]);
-                    row(self.update, target, across[2], updates, across[1], end - start);
-                });
+    /// The innermost loop over elements.
+    ///
+    /// # Safety
+    /// All turns of the loop from this place on lie in the arrays, in lanes of
+    /// this part.
+    #[inline(always)]
+    unsafe fn line<const CHECKED: bool>(&self, at: At<T, I>, inner: Dim<3>) {
+        let axis = self.scatter.loops.along.strides[2];
+        // SAFETY: the caller's promise. Strides that are compared with
+        // constants are handed on as those constants.
+        unsafe {
+            match (inner.strides, axis) {
+                ([1, 1, 0], 1) => self.apply_line::<CHECKED>(at, inner.len, [1, 1, 0], 1),
+                ([1, 1, 0], _) => self.apply_line::<CHECKED>(at, inner.len, [1, 1, 0], axis),
+                ([1, 1, 1], _) => self.apply_line::<CHECKED>(at, inner.len, [1, 1, 1], axis),
+                (strides, _) => self.apply_line::<CHECKED>(at, inner.len, strides, axis),
             }
         }
     }
 
-    /// Lanes next to each other, update number k of all of them before number
-    /// k + 1.
-    fn lanes_abreast(&self, offsets: [isize; 3], buffer: &mut Buffer) {
-        let Scatter { loops, updates, target, .. } = self.scatter;
-        let (along, across) = (loops.along, loops.across.strides);
-        for turn in 0..along.len {
-            let k = if F::BACKWARD { along.len - 1 - turn } else { turn };
-            for chunk in chunks(self.lanes.across.clone(), false) {
-                let positions = self.scatter.positions_across(offsets[0], k, chunk.clone(), buffer);
-                // SAFETY: as in `lane`; `chunk` lies in the loop across.
-                unsafe {
-                    let updates = updates.offset(offsets[1] + k as isize * along.strides[1]);
-                    let updates = updates.offset(chunk.start as isize * across[1]);
-                    let target = target.offset(offsets[2] + chunk.start as isize * across[2]);
-                    let strides = [along.strides[2], across[2]];
-                    abreast(self.update, target, strides, updates, across[1], positions);
+    /// # Safety
+    /// That of [`line`](Self::line).
+    #[inline(always)]
+    unsafe fn apply_line<const CHECKED: bool>(
+        &self,
+        at: At<T, I>,
+        len: usize,
+        strides: [isize; 3],
+        axis: isize,
+    ) {
+        for turn in 0..len {
+            // SAFETY: the caller's promise. The position is within the axis
+            // (S3, or `position` compared it), so the element lies in a lane
+            // that is this part's alone (S1, S2).
+            unsafe {
+                let at = at.turned(turn, strides);
+                if let Some(position) = self.scatter.position::<CHECKED>(*at.indices) {
+                    let target = at.target.offset(position as isize * axis);
+                    self.update.apply(&mut *target, &*at.updates);
+                }
+            }
+        }
+    }
+
+    /// Each index selects a row: all elements of the second loop over lanes.
+    fn rows<const CHECKED: bool>(&self, offsets: [isize; 3]) {
+        let loops = self.scatter.loops;
+        let [first, second] = [0, 1].map(|k| {
+            let len = self.lanes.lanes[k].len();
+            Dim { len, strides: loops.lanes[k].strides }
+        });
+        let axis = loops.along.strides[2];
+        // SAFETY: as in `elements`; all elements of a row lie in lanes of this
+        // part.
+        unsafe {
+            let (at, along) = self.begin(offsets);
+            for turn in 0..along.len {
+                let at = at.turned(turn, along.strides);
+                for turn in 0..first.len {
+                    let at = at.turned(turn, first.strides);
+                    if let Some(position) = self.scatter.position::<CHECKED>(*at.indices) {
+                        let target = at.target.offset(position as isize * axis);
+                        let strides = [second.strides[1], second.strides[2]];
+                        row(self.update, target, at.updates, second.len, strides);
+                    }
                 }
             }
         }
     }
 }
 
-/// Calls `visit` with number and position of every update that goes somewhere,
-/// in the order in which `F` applies.
-#[inline(always)]
-fn each<F: Update<T>, T>(positions: Positions<'_>, mut visit: impl FnMut(usize, usize)) {
-    let numbered = positions.list.iter().copied().enumerate();
-    if F::BACKWARD {
-        let somewhere = numbered.rev().filter(|(_, position)| *position != NOWHERE);
-        somewhere.for_each(|(k, position)| visit(k, position));
-    } else if positions.everywhere {
-        numbered.for_each(|(k, position)| visit(k, position));
-    } else {
-        let somewhere = numbered.filter(|(_, position)| *position != NOWHERE);
-        somewhere.for_each(|(k, position)| visit(k, position));
-    }
-}
-
-/// Applies an update to the element at each index of a lane, whose indices and
-/// updates follow each other. Reading indices and updates in one loop overlaps
-/// their misses with those of the target.
-///
-/// # Safety
-/// All indices are within an axis of `axis_len` elements; the lane starts at
-/// `target` with that many, and nothing else uses it.
-#[allow(unsafe_code)]
-#[inline(never)]
-unsafe fn checked_lane<T, I: IndexInteger, F: Update<T>>(
-    update: F,
-    target: *mut T,
-    axis_len: usize,
-    indices: &[I],
-    updates: &[T],
-) {
-    for (index, update_k) in indices.iter().zip(updates) {
-        let position = index.position(axis_len) as usize;
-        debug_assert!(position < axis_len);
-        // SAFETY: the caller's promise.
-        unsafe { update.apply(&mut *target.add(position), update_k) };
-    }
-}
-
-/// Applies an update to the element at each position of a lane.
-///
-/// # Safety
-/// The elements of the lane at all positions that are somewhere, and as many
-/// updates as positions, lie in their arrays; nothing else uses the lane.
-#[allow(unsafe_code)]
-#[inline(never)]
-unsafe fn lane<T, F: Update<T>>(
-    update: F,
-    target: *mut T,
-    target_stride: isize,
-    updates: *const T,
-    update_stride: isize,
-    positions: Positions<'_>,
-) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if (target_stride, update_stride) == (1, 1) {
-            each::<F, T>(positions, |k, position| {
-                update.apply(&mut *target.add(position), &*updates.add(k));
-            });
-        } else {
-            each::<F, T>(positions, |k, position| {
-                let target = target.offset(position as isize * target_stride);
-                update.apply(&mut *target, &*updates.offset(k as isize * update_stride));
-            });
-        }
-    }
-}
-
-/// Applies an update to the element at each position, each of the next lane.
-/// The strides of the target are that of its axis and that from lane to lane.
-///
-/// # Safety
-/// That of [`lane`], for each lane its one position.
-#[allow(unsafe_code)]
-#[inline(never)]
-unsafe fn abreast<T, F: Update<T>>(
-    update: F,
-    target: *mut T,
-    target_strides: [isize; 2],
-    updates: *const T,
-    update_stride: isize,
-    positions: Positions<'_>,
-) {
-    let [axis, next] = target_strides;
-    // SAFETY: the caller's promise.
-    unsafe {
-        if (next, update_stride) == (1, 1) {
-            each::<F, T>(positions, |j, position| {
-                let target = target.offset(j as isize + position as isize * axis);
-                update.apply(&mut *target, &*updates.add(j));
-            });
-        } else {
-            each::<F, T>(positions, |j, position| {
-                let target = target.offset(j as isize * next + position as isize * axis);
-                update.apply(&mut *target, &*updates.offset(j as isize * update_stride));
-            });
-        }
-    }
-}
-
-/// Applies a row of updates to a row of the target.
+/// Applies a row of updates to a row of the target; strides of updates and
+/// target.
 ///
 /// # Safety
 /// `len` elements of both rows, with these strides, lie in their arrays. No
@@ -414,20 +361,19 @@ unsafe fn abreast<T, F: Update<T>>(
 unsafe fn row<T, F: Update<T>>(
     update: F,
     target: *mut T,
-    target_stride: isize,
     updates: *const T,
-    update_stride: isize,
     len: usize,
+    strides: [isize; 2],
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        if (target_stride, update_stride) == (1, 1) {
+        if strides == [1, 1] {
             let target = std::slice::from_raw_parts_mut(target, len);
             return dense_row(update, target, std::slice::from_raw_parts(updates, len));
         }
         for j in 0..len as isize {
-            let update_j = &*updates.offset(j * update_stride);
-            update.apply(&mut *target.offset(j * target_stride), update_j);
+            let update_j = &*updates.offset(j * strides[0]);
+            update.apply(&mut *target.offset(j * strides[1]), update_j);
         }
     }
 }

@@ -1,11 +1,12 @@
 //! How a scatter moves memory.
 
-use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Dimension};
+use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Axis, Dimension};
 
 use super::ScatterElements;
 use super::plan::Plan;
 use crate::args::IndexInteger;
 use crate::error::{Error, Result};
+use crate::indices::rows_repeat;
 use crate::memory::scatter::{Scatter, Update};
 use crate::memory::scatter_wide::{self, Fold};
 use crate::parallel;
@@ -104,6 +105,7 @@ fn supported<A: ReduceElement>(reduction: Reduction) -> Result<()> {
 /// A scatter whose attributes, shapes and indices have been checked.
 struct Call<'a, A, I, Q: Dimension, U: Dimension> {
     plan: Plan,
+    /// One index a row where each selects a whole row.
     indices: ArrayView<'a, I, Q>,
     updates: ArrayView<'a, A, U>,
 }
@@ -122,6 +124,10 @@ where
         attributes: &ScatterElements,
     ) -> Result<Self> {
         let plan = Plan::new(data, indices.shape(), updates.shape(), attributes)?;
+        let mut indices = indices;
+        if rows_repeat(&indices, plan.axis) {
+            (plan.axis + 1..data.len()).for_each(|dim| indices.collapse_axis(Axis(dim), 0));
+        }
         plan.check_indices(&indices)?;
         Ok(Call { plan, indices, updates })
     }
@@ -137,12 +143,9 @@ where
             return None;
         }
         let (indices, updates) = (self.indices.view(), self.updates.view());
-        let loops = self.plan.loops(
-            indices.shape(),
-            indices.strides(),
-            updates.strides(),
-            target.strides(),
-        );
+        let indices_axes = (indices.shape(), indices.strides());
+        let updates_axes = (updates.shape(), updates.strides());
+        let loops = self.plan.loops(indices_axes, updates_axes, target.strides());
         Some(run(&Scatter::new(&loops, self.plan.mode, &indices, &updates, &mut target)))
     }
 

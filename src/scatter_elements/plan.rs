@@ -81,17 +81,21 @@ impl Plan {
     /// The loops over indices, updates and target.
     ///
     /// Lanes are independent of each other, so that the loops over them may
-    /// run in the order in which the target lies in memory, and inside or
-    /// outside the loop along the axis.
+    /// run in the order in which the target lies in memory. Those that lie
+    /// closer in memory than the elements of one lane run inside the loop
+    /// along the axis.
+    /// Indices of length 1 along an axis after the scattered one repeat there.
     pub(super) fn loops(
         &self,
-        shape: &[usize],
-        indices: &[isize],
-        updates: &[isize],
+        indices: (&[usize], &[isize]),
+        updates: (&[usize], &[isize]),
         target: &[isize],
     ) -> Loops {
-        let axis = self.axis;
-        let strides = |dim: usize| [indices[dim], updates[dim], target[dim]];
+        let (axis, shape) = (self.axis, updates.0);
+        let strides = |dim: usize| {
+            let repeats = indices.0[dim] < shape[dim];
+            [if repeats { 0 } else { indices.1[dim] }, updates.1[dim], target[dim]]
+        };
         let mut dims: SmallVec<[usize; 6]> = (0..shape.len()).filter(|&dim| dim != axis).collect();
         dims.sort_by_key(|&dim| std::cmp::Reverse(target[dim].unsigned_abs()));
         let mut lanes = Nest::default();
@@ -99,20 +103,14 @@ impl Plan {
             lanes.push(shape[dim], strides(dim));
         }
         let along = Dim { len: shape[axis], strides: strides(axis) };
-        let across = self.across(&mut lanes, &along);
-        Loops { around: lanes, along, across, axis_len: self.axis_len }
-    }
-
-    /// Takes out the loop that runs inside the one along the axis: over lanes
-    /// that lie closer in memory than the elements of one lane, or over many
-    /// lanes of few updates each.
-    fn across(&self, lanes: &mut Nest<3>, along: &Dim<3>) -> Dim<3> {
-        const FEW: usize = 16;
         let closer = |dim: &Dim<3>| dim.strides[2].unsigned_abs() < along.strides[2].unsigned_abs();
-        match lanes.dims().last() {
-            Some(innermost) if closer(innermost) => lanes.take_innermost(),
-            Some(_) if along.len < FEW => lanes.take_longest(),
+        let lanes_innermost = lanes.dims().last().is_some_and(closer);
+        let second = lanes.take_innermost();
+        let first = match lanes.dims().last() {
+            Some(dim) if lanes_innermost && closer(dim) => lanes.take_innermost(),
             _ => Dim::ONCE,
-        }
+        };
+        let axis_len = self.axis_len;
+        Loops { around: lanes, lanes: [first, second], along, lanes_innermost, axis_len }
     }
 }
