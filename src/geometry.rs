@@ -19,8 +19,9 @@ impl<const N: usize> Dim<N> {
 
 /// Nested loops over `N` arrays at once, outermost first.
 ///
-/// Built by [`push`](Self::push) alone, so that the loops visit exactly the
-/// tuples of offsets that the pushed axes span, in their row-major order.
+/// Invariant N1: the loops visit exactly the tuples of offsets that the pushed
+/// axes span, in their row-major order. They are built by [`push`](Self::push)
+/// alone, from axes of arrays.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Nest<const N: usize> {
     dims: SmallVec<[Dim<N>; 4]>,

@@ -122,12 +122,16 @@ where
         if output.is_empty() {
             return self.plan.check_indices(&self.indices);
         }
-        let (data, indices) = (self.data.view(), self.indices.view());
-        let loops = self.plan.loops(
-            (data.shape(), data.strides()),
-            (indices.shape(), indices.strides()),
-            output.strides(),
-        );
+        let (data, indices) = (&self.data, &self.indices);
+        let standard = data.is_standard_layout()
+            && indices.is_standard_layout()
+            && output.is_standard_layout();
+        let loops = if standard {
+            self.plan.standard_loops(data.shape(), indices.shape())
+        } else {
+            let data = (data.shape(), data.strides());
+            self.plan.loops(data, (indices.shape(), indices.strides()), output.strides())
+        };
         let refused = AtomicBool::new(false);
         let gather = gather::Gather::<A, I, X>::new(
             &loops,

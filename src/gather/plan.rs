@@ -79,6 +79,30 @@ impl Plan {
         crate::indices::check(indices, self.axis, self.axis_len)
     }
 
+    /// The loops over data, indices and output where all three are in standard
+    /// layout: every group of axes is one loop.
+    pub(super) fn standard_loops(&self, data: &[usize], indices: &[usize]) -> Loops {
+        let Plan { axis, batch_dims, axis_len, .. } = *self;
+        let product = |lengths: &[usize]| lengths.iter().product::<usize>();
+        let (batch, outer) = (product(&data[..batch_dims]), product(&data[batch_dims..axis]));
+        let (row, inner) = (product(&indices[batch_dims..]), product(&data[axis + 1..]));
+        let stride = |elements: usize| elements as isize;
+        let (data_block, output_block) = (stride(axis_len * inner), stride(row * inner));
+        let outer_len = stride(outer);
+        Loops {
+            around: Nest::default(),
+            batch: Dim {
+                len: batch,
+                strides: [outer_len * data_block, stride(row), outer_len * output_block],
+            },
+            outer: Dim { len: outer, strides: [data_block, output_block] },
+            row: Dim { len: row, strides: [1, stride(inner)] },
+            inner: Dim { len: inner, strides: [1, 1] },
+            axis_len,
+            axis_stride: stride(inner),
+        }
+    }
+
     /// The loops over data, indices and an output of the result's shape.
     pub(super) fn loops(
         &self,

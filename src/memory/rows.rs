@@ -2,7 +2,7 @@
 
 use super::lines::prefetch;
 use super::positions::{NOWHERE, Positions};
-use super::run::copy_run;
+use super::run::{copy_block, copy_run};
 use super::take::Take;
 use crate::geometry::Dim;
 
@@ -99,9 +99,7 @@ impl Rows {
         }
     }
 
-    /// Contiguous rows of `N` elements, or of `N + 1` to `2 * N` where
-    /// `overlap`: those are copied as two blocks that share elements, which
-    /// spares a loop.
+    /// Contiguous rows of `N` elements, or of `N` to `2 * N` where `OVERLAP`.
     ///
     /// # Safety
     /// That of [`copy`](Self::copy).
@@ -113,7 +111,6 @@ impl Rows {
         positions: &[usize],
     ) {
         let Rows { outer, axis_stride, row_stride, inner, .. } = self;
-        let second = inner.len - N;
         let ahead = distance(inner.len * size_of::<T>());
         for turn in 0..outer.len as isize {
             // SAFETY: the caller's promise.
@@ -127,10 +124,7 @@ impl Rows {
                     }
                     let from = from.offset(position as isize * axis_stride);
                     let to = to.offset(k as isize * row_stride);
-                    block::<T, X, N>(from, to);
-                    if OVERLAP {
-                        block::<T, X, N>(from.add(second), to.add(second));
-                    }
+                    copy_block::<T, X, N, OVERLAP>(from, to, inner.len);
                 }
             }
         }
@@ -237,21 +231,5 @@ impl Rows {
                 }
             }
         }
-    }
-}
-
-/// Copies `N` elements.
-///
-/// # Safety
-/// The elements are readable for `'a`, the destination is writable and does
-/// not overlap them.
-#[allow(unsafe_code)]
-#[inline(always)]
-unsafe fn block<'a, T: 'a, X: Take<'a, T>, const N: usize>(from: *const T, to: *mut X::Out) {
-    // SAFETY: the caller's promise. All are taken before the first is written,
-    // so that the compiler may use one wide load and one wide store.
-    unsafe {
-        let taken: [X::Out; N] = std::array::from_fn(|i| X::take(&*from.add(i)));
-        to.cast::<[X::Out; N]>().write(taken);
     }
 }

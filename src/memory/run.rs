@@ -20,15 +20,86 @@ pub(super) unsafe fn copy_run<'a, T: 'a, X: Take<'a, T>>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        if strides == [1, 1] {
-            let from = slice::from_raw_parts(from, len);
-            let to = slice::from_raw_parts_mut(to.cast::<MaybeUninit<X::Out>>(), len);
-            copy_slice::<T, X>(from, to);
-        } else {
-            for i in 0..len as isize {
-                let element = &*from.offset(i * strides[0]);
-                to.offset(i * strides[1]).write(X::take(element));
+        match strides {
+            [1, 1] => copy_contiguous::<T, X>(from, to, len),
+            [-1, 1] => copy_strided::<T, X>(from, to, len, [-1, 1]),
+            [2, 1] => copy_strided::<T, X>(from, to, len, [2, 1]),
+            strides => copy_strided::<T, X>(from, to, len, strides),
+        }
+    }
+}
+
+/// Copies elements with strides; where these are constants, several at a time.
+///
+/// # Safety
+/// That of [`copy_run`].
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn copy_strided<'a, T: 'a, X: Take<'a, T>>(
+    from: *const T,
+    to: *mut X::Out,
+    len: usize,
+    strides: [isize; 2],
+) {
+    for i in 0..len as isize {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let element = &*from.offset(i * strides[0]);
+            to.offset(i * strides[1]).write(X::take(element));
+        }
+    }
+}
+
+/// Copies elements that follow each other.
+///
+/// # Safety
+/// That of [`copy_run`].
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(super) unsafe fn copy_contiguous<'a, T: 'a, X: Take<'a, T>>(
+    from: *const T,
+    to: *mut X::Out,
+    len: usize,
+) {
+    // A few elements cost less than the call of a copy routine does.
+    // SAFETY: the caller's promise.
+    unsafe {
+        match len {
+            0 => {}
+            1 => copy_block::<T, X, 1, false>(from, to, len),
+            2..=3 => copy_block::<T, X, 2, true>(from, to, len),
+            4..=7 => copy_block::<T, X, 4, true>(from, to, len),
+            8..=16 => copy_block::<T, X, 8, true>(from, to, len),
+            _ => {
+                let from = slice::from_raw_parts(from, len);
+                let to = slice::from_raw_parts_mut(to.cast::<MaybeUninit<X::Out>>(), len);
+                copy_slice::<T, X>(from, to);
             }
+        }
+    }
+}
+
+/// Copies `N` elements, or where `OVERLAP` any number from `N` to `2 * N` as
+/// two blocks that share elements, which spares a loop.
+///
+/// # Safety
+/// That of [`copy_run`].
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(super) unsafe fn copy_block<'a, T: 'a, X: Take<'a, T>, const N: usize, const OVERLAP: bool>(
+    from: *const T,
+    to: *mut X::Out,
+    len: usize,
+) {
+    // SAFETY: the caller's promise. All of a block are taken before the first
+    // is written, so that the compiler may use wide loads and stores.
+    unsafe {
+        let taken: [X::Out; N] = std::array::from_fn(|i| X::take(&*from.add(i)));
+        to.cast::<[X::Out; N]>().write(taken);
+        if OVERLAP {
+            let (from, to) = (from.add(len - N), to.add(len - N));
+            let taken: [X::Out; N] = std::array::from_fn(|i| X::take(&*from.add(i)));
+            to.cast::<[X::Out; N]>().write(taken);
         }
     }
 }
