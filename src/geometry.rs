@@ -161,11 +161,11 @@ impl<const N: usize> RollLoops<N> {
         }
     }
 
-    /// Adds a loop inside those already there, merging only loops that both do
-    /// not roll.
-    pub(crate) fn push_row(&mut self, inner: RollDim<N>) {
+    /// Adds a loop inside those already there, but keeps one of at least
+    /// `long` elements apart from a loop around it that rolls.
+    pub(crate) fn push_row(&mut self, inner: RollDim<N>, long: usize) {
         match self.dims.last() {
-            Some(outer) if outer.shift != 0 => self.dims.push(inner),
+            Some(outer) if outer.shift != 0 && inner.len >= long => self.dims.push(inner),
             _ => self.push(inner),
         }
     }
@@ -174,7 +174,7 @@ impl<const N: usize> RollLoops<N> {
 impl<const N: usize> RollDim<N> {
     /// Whether memory has no jump where a turn of `outer` ends and the next
     /// begins.
-    fn continues(&self, outer: &Self) -> bool {
+    pub(crate) fn continues(&self, outer: &Self) -> bool {
         (0..N).all(|k| self.strides[k].checked_mul(self.len as isize) == Some(outer.strides[k]))
     }
 }

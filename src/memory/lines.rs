@@ -1,4 +1,4 @@
-//! Cache lines: asking for them early.
+//! Cache lines: asking for them early, and writing past the caches.
 
 /// How much of a row is asked for ahead of time; the rest follows by itself.
 const FAR: usize = 1024;
@@ -27,3 +27,78 @@ fn prefetch_line(address: *const u8) {
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[inline(always)]
 fn prefetch_line(_address: *const u8) {}
+
+/// Whether copying upward from `from` to `to` makes every load wait.
+///
+/// Processors first compare loads with older stores by the low 12 bits of their
+/// addresses. Where stores run a little ahead of loads in these, each load
+/// seems to need what has just been stored. Copying downward avoids it.
+#[inline(always)]
+pub(super) fn stores_run_ahead<T, U>(from: *const T, to: *const U) -> bool {
+    const PAGE: usize = 4096;
+    const LITTLE: usize = 512;
+    let ahead = to.addr().wrapping_sub(from.addr()) % PAGE;
+    (1..LITTLE).contains(&ahead)
+}
+
+/// From this many bytes on a result does not fit in the caches beside its
+/// source, and stores that pass by them spare reading what is overwritten.
+pub(super) const STREAMED: usize = 32 << 20;
+
+/// Copies bytes with stores that pass by the caches, and asks for as many bytes
+/// from `next` on, any address, meanwhile. Whoever writes so calls [`fence`]
+/// before the result is handed on.
+///
+/// # Safety
+/// `len` initialised bytes can be read from `from` and written to `to`, and
+/// the two do not overlap.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[allow(unsafe_code)]
+pub(super) unsafe fn stream(from: *const u8, to: *mut u8, len: usize, next: *const u8) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+
+    let head = to.align_offset(64).min(len);
+    let lines = (len - head) / 64;
+    let tail = head + lines * 64;
+    // SAFETY: the caller's promise; vectors of the destination are aligned
+    // after `head`, and SSE2 is part of x86_64.
+    unsafe {
+        from.copy_to_nonoverlapping(to, head);
+        let downward = stores_run_ahead(from, to);
+        for line in 0..lines {
+            prefetch_line(next.wrapping_add(line * 64));
+            let line = if downward { lines - 1 - line } else { line };
+            let from = from.add(head + line * 64).cast::<__m128i>();
+            let to = to.add(head + line * 64).cast::<__m128i>();
+            let vectors: [__m128i; 4] = std::array::from_fn(|k| _mm_loadu_si128(from.add(k)));
+            for (k, vector) in vectors.into_iter().enumerate() {
+                _mm_stream_si128(to.add(k), vector);
+            }
+        }
+        from.add(tail).copy_to_nonoverlapping(to.add(tail), len - tail);
+    }
+}
+
+/// Copies bytes.
+///
+/// # Safety
+/// As many bytes can be read from `from` and written to `to`, and the two do
+/// not overlap.
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[allow(unsafe_code)]
+pub(super) unsafe fn stream(from: *const u8, to: *mut u8, len: usize, _next: *const u8) {
+    // SAFETY: the caller's promise.
+    unsafe { from.copy_to_nonoverlapping(to, len) };
+}
+
+/// Makes streamed stores visible before any later one.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[allow(unsafe_code)]
+pub(super) fn fence() {
+    // SAFETY: SSE is part of x86_64.
+    unsafe { std::arch::x86_64::_mm_sfence() };
+}
+
+/// Nothing was streamed here.
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+pub(super) fn fence() {}

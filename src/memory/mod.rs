@@ -9,6 +9,7 @@ mod advice;
 pub(crate) mod gather;
 mod lines;
 pub(crate) mod output;
+mod plain;
 pub(crate) mod positions;
 pub(crate) mod roll;
 pub(crate) mod roll_inplace;
@@ -17,6 +18,7 @@ mod run;
 pub(crate) mod scatter;
 pub(crate) mod scatter_wide;
 mod span;
+mod stage;
 mod take;
 
 pub(crate) use output::Output;

@@ -9,8 +9,9 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension};
 use smallvec::SmallVec;
 
 use super::output::Written;
-use super::run::copy_run;
+use super::run::copy_grid;
 use super::span::assert_within;
+use super::stage::{self, Stage, is_streamed, stream_run};
 use super::take::Take;
 use crate::geometry::{RollDim, RollLoops};
 use crate::parallel::Job;
@@ -22,6 +23,10 @@ pub(crate) struct Roll<'c, 'a, T, X: Take<'a, T>> {
     /// The innermost loop.
     row: RollDim<2>,
     rows: usize,
+    /// Whether the destination is written past the caches: its elements are
+    /// plain and taken as they are, and in both arrays the elements of a row
+    /// follow each other, in the destination the rows too.
+    streamed: bool,
     /// Where the loops start in arrays that they do not leave (`new` asserts
     /// it).
     destination: *mut X::Out,
@@ -62,7 +67,12 @@ impl<'c, 'a, T, X: Take<'a, T>> Roll<'c, 'a, T, X> {
             (destination, source.as_ptr().offset(loops.origin[1]))
         };
         let rows = outer.iter().map(|dim| dim.len).product();
-        Roll { outer, row, rows, destination, source, written, borrows: PhantomData }
+        let follow = outer.last().is_none_or(|line| line.strides[0] == row.len as isize);
+        let streamed = row.strides == [1, 1]
+            && follow
+            && size_of::<T>() == size_of::<X::Out>()
+            && is_streamed::<X::Out>(rows * row.len);
+        Roll { outer, row, rows, streamed, destination, source, written, borrows: PhantomData }
     }
 
     /// All of it.
@@ -103,45 +113,113 @@ impl<'a, T: Sync, X: Take<'a, T>> Job for Part<'_, 'a, T, X> {
         Ok((left, right))
     }
 
-    #[inline]
     fn run(self) {
+        let mut stage = self.roll.streamed.then(Stage::new);
+        let len = self.roll.row.len;
+        let at_once = Stage::rows::<X::Out>(len).max(1);
+        let line = self.roll.outer.last().filter(|_| self.row.len() == len);
         let mut place = Place::new(self.roll.outer, self.rows.start);
-        for _ in self.rows.clone() {
-            self.copy_row(place.offsets);
-            place.advance();
+        let mut row = self.rows.start;
+        while row < self.rows.end {
+            // Rows up to where source or destination jump are copied together,
+            // as many as stay in the first cache between their two runs.
+            let rows = match (line, place.counters.last()) {
+                (Some(line), Some(counters)) => {
+                    let until_jump = line.len - counters[0].max(counters[1]);
+                    until_jump.min(self.rows.end - row).min(at_once)
+                }
+                _ => 1,
+            };
+            let row_strides = line.map_or([0; 2], |line| line.strides);
+            let block = Block { offsets: place.offsets, rows, row_strides };
+            match &mut stage {
+                Some(stage) => self.stream_block(block, stage),
+                None => self.copy_block(block),
+            }
+            place.advance(rows);
+            row += rows;
+        }
+        if stage.is_some() {
+            stage::finish();
         }
         self.roll.written.add(self.rows.len() * self.row.len());
     }
 }
 
+/// Rows that follow each other with these strides, in destination and source.
+#[derive(Clone, Copy)]
+struct Block {
+    offsets: [isize; 2],
+    rows: usize,
+    row_strides: [isize; 2],
+}
+
+/// A run of a row: elements `to` of the destination from the source's element
+/// `from` on.
+struct Run {
+    to: Range<usize>,
+    from: usize,
+}
+
 #[allow(unsafe_code)]
 impl<'a, T, X: Take<'a, T>> Part<'_, 'a, T, X> {
-    /// Copies this part of the row at `offsets`: the run that comes round, then
-    /// the run that the shift moves on.
-    #[inline]
-    fn copy_row(&self, offsets: [isize; 2]) {
+    /// The run of this part of a row that comes round, and the run that the
+    /// shift moves on. Neither leaves the row.
+    fn runs(&self) -> [Run; 2] {
         let (Range { start, end }, RollDim { len, shift, .. }) = (self.row.clone(), self.roll.row);
         let cut = shift.clamp(start, end);
-        self.copy_run(offsets, start..cut, start + len - shift);
-        self.copy_run(offsets, cut..end, cut.saturating_sub(shift));
+        let round = Run { to: start..cut, from: start + len - shift };
+        [round, Run { to: cut..end, from: cut.saturating_sub(shift) }]
     }
 
-    /// Copies the elements `to` of the destination's row from the source's
-    /// elements `from` and following.
+    /// Copies a block.
     #[inline]
-    fn copy_run(&self, offsets: [isize; 2], to: Range<usize>, from: usize) {
-        if to.is_empty() {
-            return;
-        }
+    fn copy_block(&self, block: Block) {
         let Roll { source, destination, row: RollDim { strides, .. }, .. } = *self.roll;
-        // SAFETY: `to` lies in `0..len` of the row and so does the run from
-        // `from` on; the offsets are turns of the outer loops. None of these
-        // leaves its array (`Roll::new`), and the elements of the destination
-        // are this part's alone (R1).
-        unsafe {
-            let source = source.offset(offsets[1] + from as isize * strides[1]);
-            let destination = destination.offset(offsets[0] + to.start as isize * strides[0]);
-            copy_run::<T, X>(source, destination, to.len(), [strides[1], strides[0]]);
+        for Run { to, from } in self.runs().into_iter().filter(|run| !run.to.is_empty()) {
+            // SAFETY: the runs do not leave the row, the offsets are those of
+            // a turn of the outer loops, and the next turns follow with these
+            // strides. None of these leaves its array (`Roll::new`), and the
+            // elements of the destination are this part's alone (R1).
+            unsafe {
+                let source = source.offset(block.offsets[1] + from as isize * strides[1]);
+                let start = block.offsets[0] + to.start as isize * strides[0];
+                let row_strides = [block.row_strides[1], block.row_strides[0]];
+                let strides = [strides[1], strides[0]];
+                let destination = destination.offset(start);
+                copy_grid::<T, X>(source, destination, block.rows, row_strides, to.len(), strides);
+            }
+        }
+    }
+
+    /// Copies a block past the caches. Destination and source rows follow
+    /// their own elements, and the destination's rows follow each other.
+    fn stream_block(&self, block: Block, stage: &mut Stage) {
+        let Roll { source, destination, row: RollDim { len, .. }, .. } = *self.roll;
+        let whole_rows = self.row.len() == len && Stage::rows::<X::Out>(len) > 0;
+        // SAFETY: the block's first row lies in the source.
+        let room = stage.room(unsafe { source.offset(block.offsets[1]) }.cast::<X::Out>());
+        for Run { to, from } in self.runs().into_iter().filter(|run| !run.to.is_empty()) {
+            // SAFETY: as in `copy_block`. The stage has room for the rows of a
+            // block, whose runs fill it; the elements are plain and taking
+            // them is copying them (`is_streamed`, `Roll::new`).
+            unsafe {
+                let source = source.offset(block.offsets[1] + from as isize);
+                if whole_rows {
+                    let room = room.add(to.start);
+                    let row_strides = [block.row_strides[1], len as isize];
+                    copy_grid::<T, X>(source, room, block.rows, row_strides, to.len(), [1, 1]);
+                } else {
+                    let destination = destination.offset(block.offsets[0] + to.start as isize);
+                    stream_run(source.cast(), destination, to.len());
+                }
+            }
+        }
+        if whole_rows {
+            // SAFETY: as above; the two runs have filled every row.
+            let next = block.offsets[1] + block.rows as isize * block.row_strides[1];
+            let next = source.wrapping_offset(next).cast();
+            unsafe { stage.send(destination.offset(block.offsets[0]), block.rows * len, next) };
         }
     }
 }
@@ -170,13 +248,15 @@ impl<'a> Place<'a> {
         place
     }
 
-    /// The place of the next row.
+    /// The place `rows` rows further on, of which none but the last may pass
+    /// the end of a line.
     #[inline]
-    fn advance(&mut self) {
+    fn advance(&mut self, rows: usize) {
+        let mut turns = rows;
         for (at, dim) in self.dims.iter().enumerate().rev() {
             for k in 0..2 {
-                self.counters[at][k] += 1;
-                self.offsets[k] += dim.strides[k];
+                self.counters[at][k] += turns;
+                self.offsets[k] += turns as isize * dim.strides[k];
                 if self.counters[at][k] == dim.len {
                     self.counters[at][k] = 0;
                     self.offsets[k] -= dim.strides[k] * dim.len as isize;
@@ -185,6 +265,7 @@ impl<'a> Place<'a> {
             if self.counters[at][0] != 0 {
                 return;
             }
+            turns = 1;
         }
     }
 }

@@ -16,8 +16,9 @@ use std::ops::Range;
 use ndarray::{ArrayViewMut, Dimension};
 use smallvec::SmallVec;
 
-use super::run::move_run;
+use super::run::{copy_grid, move_run};
 use super::span::assert_within;
+use super::take::Moved;
 use crate::error::{Error, Result};
 use crate::geometry::{RollDim, RollLoops};
 use crate::parallel::Job;
@@ -29,6 +30,9 @@ const PIECE: usize = 16 << 10;
 /// The end of a line that comes round is lifted out up to this size; a longer
 /// one is rotated by swaps.
 const LIFT: usize = 1 << 20;
+
+/// Rows of up to this many bytes are turned many at once.
+const SHORT: usize = 2 << 10;
 
 /// An in-place roll ready to run.
 pub(crate) struct Roll<'c, T> {
@@ -92,10 +96,16 @@ impl<'c, T> Roll<'c, T> {
         Ok(Part { roll: self, units: 0..units, lifted })
     }
 
+    /// How many short rows stay in the first cache.
+    fn rows_at_once(&self) -> usize {
+        (PIECE / 2 / (self.row.len * size_of::<T>()).max(1)).max(1)
+    }
+
     fn room(&self) -> Result<Vec<MaybeUninit<T>>> {
         let RollDim { len, shift, .. } = self.row;
         let count = match self.cycle {
             1 if self.rotates_by_swaps() => 0,
+            1 if self.short_rows().is_some() => len * self.rows_at_once(),
             1 => shift.min(len - shift),
             _ => len.div_ceil(self.pieces),
         };
@@ -104,6 +114,13 @@ impl<'c, T> Roll<'c, T> {
         room.try_reserve_exact(count).map_err(|_| Error::AllocationFailed { bytes })?;
         room.resize_with(count, MaybeUninit::uninit);
         Ok(room)
+    }
+
+    /// The loop around rows that stay in their places, if they are short and
+    /// contiguous: many are turned at once.
+    fn short_rows(&self) -> Option<RollDim<1>> {
+        let short = self.row.len * size_of::<T>() <= SHORT && self.row.strides == [1];
+        self.outer.last().copied().filter(|_| self.cycle == 1 && short)
     }
 
     fn rotates_by_swaps(&self) -> bool {
@@ -128,7 +145,7 @@ pub(crate) struct Part<'g, T> {
     lifted: Vec<MaybeUninit<T>>,
 }
 
-impl<T: Send> Job for Part<'_, T> {
+impl<T: Send + Sync> Job for Part<'_, T> {
     #[inline]
     fn work(&self) -> usize {
         let unit = self.roll.cycle * self.roll.row.len / self.roll.pieces;
@@ -150,6 +167,9 @@ impl<T: Send> Job for Part<'_, T> {
 
     fn run(mut self) {
         let pieces = self.roll.pieces;
+        if let Some(line) = self.roll.short_rows() {
+            return self.turn_short_rows(line);
+        }
         for unit in self.units.clone() {
             let (leader, piece) = (unit / pieces, unit % pieces);
             let len = self.roll.row.len;
@@ -165,7 +185,7 @@ impl<T: Send> Job for Part<'_, T> {
 }
 
 #[allow(unsafe_code)]
-impl<T> Part<'_, T> {
+impl<T: Send + Sync> Part<'_, T> {
     /// Sends these elements of all rows of a cycle on to where they belong.
     fn turn_cycle(&mut self, mut place: Place<'_>, elements: Range<usize>) {
         let RollDim { len, shift, strides: [stride] } = self.roll.row;
@@ -196,6 +216,37 @@ impl<T> Part<'_, T> {
             let on = to.offset(shift as isize * stride);
             move_run(lifted, on, count - shift, [1, stride]);
             move_run(lifted.add(count - shift), to, shift, [1, stride]);
+        }
+    }
+
+    /// Turns short rows that stay in their places: as many as there is room
+    /// for are lifted, turned on the way, and set down again.
+    fn turn_short_rows(&mut self, line: RollDim<1>) {
+        let RollDim { len, shift, .. } = self.roll.row;
+        let at_once = self.roll.rows_at_once();
+        let lifted = self.lifted.as_mut_ptr();
+        let (row_strides, whole) = ([line.strides[0], len as isize], self.units.clone());
+        let mut first = whole.start;
+        while first < whole.end {
+            let rows = at_once.min(whole.end - first).min(line.len - first % line.len);
+            let place = Place::new(self.roll, first);
+            // SAFETY: the rows lie in the array (`Roll::new`) and are this
+            // part's alone (I1); `lifted` has room for them (`Roll::room`).
+            // All their elements are lifted, each once, before any is set
+            // down.
+            unsafe {
+                let row = self.roll.data.offset(place.offset).cast::<MaybeUninit<T>>();
+                let (on, round) = (lifted.add(shift), row.add(len - shift));
+                copy_grid::<_, Moved>(row, on, rows, row_strides, len - shift, [1, 1]);
+                copy_grid::<_, Moved>(round, lifted, rows, row_strides, shift, [1, 1]);
+                let back = [row_strides[1], row_strides[0]];
+                if back[0] == back[1] {
+                    copy_grid::<_, Moved>(lifted, row, 1, [0, 0], rows * len, [1, 1]);
+                } else {
+                    copy_grid::<_, Moved>(lifted, row, rows, back, len, [1, 1]);
+                }
+            }
+            first += rows;
         }
     }
 

@@ -3,6 +3,7 @@
 use std::mem::MaybeUninit;
 use std::slice;
 
+use super::lines::stores_run_ahead;
 use super::take::Take;
 
 /// Copies `len` elements, with strides for source and destination.
@@ -70,6 +71,7 @@ pub(super) unsafe fn copy_contiguous<'a, T: 'a, X: Take<'a, T>>(
             2..=3 => copy_block::<T, X, 2, true>(from, to, len),
             4..=7 => copy_block::<T, X, 4, true>(from, to, len),
             8..=16 => copy_block::<T, X, 8, true>(from, to, len),
+            _ if len <= LONG && stores_run_ahead(from, to) => copy_downward::<T, X>(from, to, len),
             _ => {
                 let from = slice::from_raw_parts(from, len);
                 let to = slice::from_raw_parts_mut(to.cast::<MaybeUninit<X::Out>>(), len);
@@ -101,6 +103,92 @@ pub(super) unsafe fn copy_block<'a, T: 'a, X: Take<'a, T>, const N: usize, const
             let taken: [X::Out; N] = std::array::from_fn(|i| X::take(&*from.add(i)));
             to.cast::<[X::Out; N]>().write(taken);
         }
+    }
+}
+
+/// Copies `rows` rows of `len` elements each. Strides of source and destination
+/// from row to row, and within a row.
+///
+/// # Safety
+/// That of [`copy_run`], for each row.
+#[allow(unsafe_code)]
+#[inline]
+pub(super) unsafe fn copy_grid<'a, T: 'a, X: Take<'a, T>>(
+    from: *const T,
+    to: *mut X::Out,
+    rows: usize,
+    row_strides: [isize; 2],
+    len: usize,
+    strides: [isize; 2],
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (mut from, mut to, mut row_strides) = (from, to, row_strides);
+        if rows > 1 && stores_run_ahead(from, to) {
+            from = from.offset((rows - 1) as isize * row_strides[0]);
+            to = to.offset((rows - 1) as isize * row_strides[1]);
+            row_strides = row_strides.map(|stride| -stride);
+        }
+        match (strides, len) {
+            (_, 0) => {}
+            ([1, 1], 1) => copy_blocks::<T, X, 1, false>(from, to, rows, row_strides, len),
+            ([1, 1], 2) => copy_blocks::<T, X, 2, false>(from, to, rows, row_strides, len),
+            ([1, 1], 3) => copy_blocks::<T, X, 2, true>(from, to, rows, row_strides, len),
+            ([1, 1], 4..=8) => copy_blocks::<T, X, 4, true>(from, to, rows, row_strides, len),
+            ([1, 1], 9..=16) => copy_blocks::<T, X, 8, true>(from, to, rows, row_strides, len),
+            ([1, 1], 17..=32) => copy_blocks::<T, X, 16, true>(from, to, rows, row_strides, len),
+            _ => {
+                for row in 0..rows as isize {
+                    let (from, to) =
+                        (from.offset(row * row_strides[0]), to.offset(row * row_strides[1]));
+                    copy_run::<T, X>(from, to, len, strides);
+                }
+            }
+        }
+    }
+}
+
+/// Copies rows of contiguous elements, each as one or two blocks of `N`.
+///
+/// # Safety
+/// That of [`copy_grid`].
+#[allow(unsafe_code)]
+#[inline(never)]
+unsafe fn copy_blocks<'a, T: 'a, X: Take<'a, T>, const N: usize, const OVERLAP: bool>(
+    from: *const T,
+    to: *mut X::Out,
+    rows: usize,
+    row_strides: [isize; 2],
+    len: usize,
+) {
+    for row in 0..rows as isize {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (from, to) = (from.offset(row * row_strides[0]), to.offset(row * row_strides[1]));
+            copy_block::<T, X, N, OVERLAP>(from, to, len);
+        }
+    }
+}
+
+/// From this many elements on a copy routine looks after itself.
+const LONG: usize = 4096;
+
+/// Copies contiguous elements from the last to the first.
+///
+/// # Safety
+/// That of [`copy_run`]; there are at least 16 elements.
+#[allow(unsafe_code)]
+#[inline(never)]
+unsafe fn copy_downward<'a, T: 'a, X: Take<'a, T>>(from: *const T, to: *mut X::Out, len: usize) {
+    const N: usize = 16;
+    let mut end = len;
+    // SAFETY: the caller's promise; each block lies in the run.
+    unsafe {
+        while end >= N {
+            end -= N;
+            copy_block::<T, X, N, false>(from.add(end), to.add(end), N);
+        }
+        copy_block::<T, X, N, false>(from, to, N);
     }
 }
 

@@ -82,7 +82,7 @@ where
     if data.is_empty() {
         return Ok(());
     }
-    let loops = plan.rows(data.shape(), data.strides());
+    let loops = plan.rows(data.shape(), data.strides(), size_of::<A>());
     let mut data = data.view_mut();
     let roll = roll_inplace::Roll::new(&loops, &mut data);
     parallel::run(roll.whole()?, GRAIN);

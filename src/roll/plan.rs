@@ -55,12 +55,28 @@ impl Plan {
         loops
     }
 
-    /// The loops over one array, where the rows that a roll sends on stay
-    /// apart from the axis along which it sends them.
-    pub(super) fn rows(&self, shape: &[usize], strides: &[isize]) -> RollLoops<1> {
-        let (axes, origin) = self.in_memory_order(shape, [strides]);
+    /// The loops over one array of elements of this size, where long rows that
+    /// a roll sends on stay apart from the axis along which it sends them.
+    pub(super) fn rows(
+        &self,
+        shape: &[usize],
+        strides: &[isize],
+        element_size: usize,
+    ) -> RollLoops<1> {
+        /// Bytes that are worth moving by themselves.
+        const LONG: usize = 4 << 10;
+        let (mut axes, origin) = self.in_memory_order(shape, [strides]);
         let mut loops = RollLoops::at(origin);
-        axes.into_iter().for_each(|axis| loops.push_row(axis));
+        // Axes that do not roll merge first, so that rows are what they are.
+        axes.dedup_by(|inner, outer| {
+            let merged = inner.shift == 0 && outer.shift == 0 && inner.continues(outer);
+            if merged {
+                *outer = RollDim { len: outer.len * inner.len, ..*inner };
+            }
+            merged
+        });
+        let long = LONG.div_ceil(element_size.max(1));
+        axes.into_iter().for_each(|axis| loops.push_row(axis, long));
         loops
     }
 
