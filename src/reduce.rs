@@ -130,6 +130,9 @@ pub trait ReduceElement: Copy + Send + Sync + Sealed + 'static {
     fn greatest(self, update: Self) -> Self;
     #[doc(hidden)]
     const MEAN_ZERO: Self::MeanSum;
+    /// The sum of nothing but this value, down to the sign of a zero.
+    #[doc(hidden)]
+    fn mean_start(self) -> Self::MeanSum;
     #[doc(hidden)]
     fn mean_add(sum: Self::MeanSum, update: Self) -> Self::MeanSum;
     #[doc(hidden)]
@@ -185,6 +188,10 @@ macro_rules! integers {
             type MeanSum = $sum;
             const MEAN_ZERO: $sum = 0;
             #[inline(always)]
+            fn mean_start(self) -> $sum {
+                self as $sum
+            }
+            #[inline(always)]
             fn mean_add(sum: $sum, update: $int) -> $sum {
                 sum + update as $sum
             }
@@ -208,6 +215,10 @@ macro_rules! integers_of_128_bits {
 
             type MeanSum = Sum192;
             const MEAN_ZERO: Sum192 = Sum192::ZERO;
+            #[inline(always)]
+            fn mean_start(self) -> Sum192 {
+                Self::mean_add(Sum192::ZERO, self)
+            }
             #[inline(always)]
             fn mean_add(sum: Sum192, update: $int) -> Sum192 {
                 let sign: fn($int) -> i64 = $sign;
@@ -291,6 +302,10 @@ macro_rules! floats {
                 if (self >= update) | self.is_nan() { self } else { update }
             }
             #[inline(always)]
+            fn mean_start(self) -> $float {
+                self
+            }
+            #[inline(always)]
             fn mean_add(sum: $float, update: $float) -> $float {
                 sum + update
             }
@@ -340,6 +355,9 @@ impl ReduceElement for bool {
         self | update
     }
     // `supports` keeps the mean from being asked for.
+    fn mean_start(self) -> bool {
+        self
+    }
     fn mean_add(sum: bool, _update: bool) -> bool {
         sum
     }
@@ -388,6 +406,10 @@ macro_rules! halves {
             #[inline(always)]
             fn greatest(self, update: $half) -> $half {
                 if (self >= update) | self.is_nan() { self } else { update }
+            }
+            #[inline(always)]
+            fn mean_start(self) -> f32 {
+                self.to_f32()
             }
             #[inline(always)]
             fn mean_add(sum: f32, update: $half) -> f32 {
@@ -440,6 +462,10 @@ macro_rules! complex {
                 self
             }
             fn greatest(self, _update: Self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn mean_start(self) -> Self {
                 self
             }
             #[inline(always)]

@@ -3,10 +3,17 @@
 /// How much of a row is asked for ahead of time; the rest follows by itself.
 const FAR: usize = 1024;
 
-/// Asks for the lines of `len` elements. Any address will do: nothing is read.
+/// Asks for the first lines of `len` elements. Any address will do: nothing is
+/// read.
 #[inline(always)]
 pub(super) fn prefetch<T>(first: *const T, len: usize) {
-    let bytes = (len * size_of::<T>()).min(FAR);
+    prefetch_all(first, len.min(FAR / size_of::<T>().max(1)));
+}
+
+/// Asks for all lines of `len` elements.
+#[inline(always)]
+pub(super) fn prefetch_all<T>(first: *const T, len: usize) {
+    let bytes = len * size_of::<T>();
     let mut line = 0;
     while line < bytes {
         prefetch_line(first.cast::<u8>().wrapping_add(line));
@@ -36,7 +43,7 @@ fn prefetch_line(_address: *const u8) {}
 #[inline(always)]
 pub(super) fn stores_run_ahead<T, U>(from: *const T, to: *const U) -> bool {
     const PAGE: usize = 4096;
-    const LITTLE: usize = 512;
+    const LITTLE: usize = 2048;
     let ahead = to.addr().wrapping_sub(from.addr()) % PAGE;
     (1..LITTLE).contains(&ahead)
 }
@@ -45,17 +52,22 @@ pub(super) fn stores_run_ahead<T, U>(from: *const T, to: *const U) -> bool {
 /// source, and stores that pass by them spare reading what is overwritten.
 pub(super) const STREAMED: usize = 32 << 20;
 
-/// Copies bytes with stores that pass by the caches, and asks for as many bytes
-/// from `next` on, any address, meanwhile. Whoever writes so calls [`fence`]
-/// before the result is handed on.
+/// Copies bytes, where `PAST` with stores that pass by the caches, and asks for
+/// as many bytes from `next` on, any address, meanwhile. Whoever writes past
+/// the caches calls [`fence`] before the result is handed on.
 ///
 /// # Safety
 /// `len` initialised bytes can be read from `from` and written to `to`, and
 /// the two do not overlap.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code)]
-pub(super) unsafe fn stream(from: *const u8, to: *mut u8, len: usize, next: *const u8) {
-    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+pub(super) unsafe fn stream<const PAST: bool>(
+    from: *const u8,
+    to: *mut u8,
+    len: usize,
+    next: *const u8,
+) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_store_si128, _mm_stream_si128};
 
     let head = to.align_offset(64).min(len);
     let lines = (len - head) / 64;
@@ -72,7 +84,11 @@ pub(super) unsafe fn stream(from: *const u8, to: *mut u8, len: usize, next: *con
             let to = to.add(head + line * 64).cast::<__m128i>();
             let vectors: [__m128i; 4] = std::array::from_fn(|k| _mm_loadu_si128(from.add(k)));
             for (k, vector) in vectors.into_iter().enumerate() {
-                _mm_stream_si128(to.add(k), vector);
+                if PAST {
+                    _mm_stream_si128(to.add(k), vector);
+                } else {
+                    _mm_store_si128(to.add(k), vector);
+                }
             }
         }
         from.add(tail).copy_to_nonoverlapping(to.add(tail), len - tail);
@@ -86,7 +102,12 @@ pub(super) unsafe fn stream(from: *const u8, to: *mut u8, len: usize, next: *con
 /// not overlap.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[allow(unsafe_code)]
-pub(super) unsafe fn stream(from: *const u8, to: *mut u8, len: usize, _next: *const u8) {
+pub(super) unsafe fn stream<const PAST: bool>(
+    from: *const u8,
+    to: *mut u8,
+    len: usize,
+    _next: *const u8,
+) {
     // SAFETY: the caller's promise.
     unsafe { from.copy_to_nonoverlapping(to, len) };
 }

@@ -17,6 +17,7 @@ mod rows;
 mod run;
 pub(crate) mod scatter;
 pub(crate) mod scatter_wide;
+mod shuffle;
 mod span;
 mod stage;
 mod take;

@@ -9,9 +9,11 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension};
 use smallvec::SmallVec;
 
 use super::output::Written;
+use super::plain::is_plain;
 use super::run::copy_grid;
+use super::shuffle::{FEWEST, Pattern};
 use super::span::assert_within;
-use super::stage::{self, Stage, is_streamed, stream_run};
+use super::stage::{self, Stage, Store, stream_run};
 use super::take::Take;
 use crate::geometry::{RollDim, RollLoops};
 use crate::parallel::Job;
@@ -23,10 +25,12 @@ pub(crate) struct Roll<'c, 'a, T, X: Take<'a, T>> {
     /// The innermost loop.
     row: RollDim<2>,
     rows: usize,
-    /// Whether the destination is written past the caches: its elements are
-    /// plain and taken as they are, and in both arrays the elements of a row
-    /// follow each other, in the destination the rows too.
-    streamed: bool,
+    /// How the destination is written. Unless directly, its elements are plain
+    /// and taken as they are, and in both arrays the elements of a row follow
+    /// each other, in the destination the rows too.
+    store: Store,
+    /// How to rearrange short rows.
+    pattern: Option<Pattern>,
     /// Where the loops start in arrays that they do not leave (`new` asserts
     /// it).
     destination: *mut X::Out,
@@ -68,11 +72,27 @@ impl<'c, 'a, T, X: Take<'a, T>> Roll<'c, 'a, T, X> {
         };
         let rows = outer.iter().map(|dim| dim.len).product();
         let follow = outer.last().is_none_or(|line| line.strides[0] == row.len as isize);
-        let streamed = row.strides == [1, 1]
+        let pattern = short_pattern::<T, X::Out>(outer, row, rows);
+        let stageable = row.strides == [1, 1]
             && follow
-            && size_of::<T>() == size_of::<X::Out>()
-            && is_streamed::<X::Out>(rows * row.len);
-        Roll { outer, row, rows, streamed, destination, source, written, borrows: PhantomData }
+            && pattern.is_none()
+            && size_of::<T>() == size_of::<X::Out>();
+        let store = match Store::of::<X::Out>(rows * row.len) {
+            Store::Staged if row.shift == 0 || Stage::rows::<X::Out>(row.len) == 0 => Store::Direct,
+            store if stageable => store,
+            _ => Store::Direct,
+        };
+        Roll {
+            outer,
+            row,
+            rows,
+            store,
+            pattern,
+            destination,
+            source,
+            written,
+            borrows: PhantomData,
+        }
     }
 
     /// All of it.
@@ -114,9 +134,12 @@ impl<'a, T: Sync, X: Take<'a, T>> Job for Part<'_, 'a, T, X> {
     }
 
     fn run(self) {
-        let mut stage = self.roll.streamed.then(Stage::new);
+        let mut stage = (self.roll.store != Store::Direct).then(Stage::new);
         let len = self.roll.row.len;
-        let at_once = Stage::rows::<X::Out>(len).max(1);
+        let at_once = match self.roll.pattern {
+            Some(_) => usize::MAX,
+            None => Stage::rows::<X::Out>(len).max(1),
+        };
         let line = self.roll.outer.last().filter(|_| self.row.len() == len);
         let mut place = Place::new(self.roll.outer, self.rows.start);
         let mut row = self.rows.start;
@@ -144,6 +167,23 @@ impl<'a, T: Sync, X: Take<'a, T>> Job for Part<'_, 'a, T, X> {
         }
         self.roll.written.add(self.rows.len() * self.row.len());
     }
+}
+
+/// How to rearrange short rows of plain elements that follow each other in
+/// destination and source.
+fn short_pattern<T, U>(outer: &[RollDim<2>], row: RollDim<2>, rows: usize) -> Option<Pattern> {
+    let RollDim { len, shift, strides } = row;
+    let line = outer.last()?;
+    let short = rows >= FEWEST
+        && shift != 0
+        && strides == [1, 1]
+        && line.strides == [len as isize; 2]
+        && size_of::<T>() == size_of::<U>()
+        && is_plain::<U>();
+    let bytes = len * size_of::<T>();
+    let shift = shift * size_of::<T>();
+    let from = |byte: usize| if byte < shift { byte + bytes - shift } else { byte - shift };
+    if short { Pattern::new(bytes, bytes, from) } else { None }
 }
 
 /// Rows that follow each other with these strides, in destination and source.
@@ -174,8 +214,18 @@ impl<'a, T, X: Take<'a, T>> Part<'_, 'a, T, X> {
 
     /// Copies a block.
     #[inline]
-    fn copy_block(&self, block: Block) {
-        let Roll { source, destination, row: RollDim { strides, .. }, .. } = *self.roll;
+    fn copy_block(&self, mut block: Block) {
+        let Roll { source, destination, row: RollDim { len, strides, .. }, ref pattern, .. } =
+            *self.roll;
+        if let Some(pattern) = pattern {
+            // SAFETY: as below; plain elements are initialised bytes.
+            let done = unsafe {
+                let source = source.offset(block.offsets[1]).cast();
+                pattern.run(source, destination.offset(block.offsets[0]).cast(), block.rows)
+            };
+            block.rows -= done;
+            block.offsets = block.offsets.map(|offset| offset + (done * len) as isize);
+        }
         for Run { to, from } in self.runs().into_iter().filter(|run| !run.to.is_empty()) {
             // SAFETY: the runs do not leave the row, the offsets are those of
             // a turn of the outer loops, and the next turns follow with these
@@ -202,7 +252,7 @@ impl<'a, T, X: Take<'a, T>> Part<'_, 'a, T, X> {
         for Run { to, from } in self.runs().into_iter().filter(|run| !run.to.is_empty()) {
             // SAFETY: as in `copy_block`. The stage has room for the rows of a
             // block, whose runs fill it; the elements are plain and taking
-            // them is copying them (`is_streamed`, `Roll::new`).
+            // them is copying them (`Store`, `Roll::new`).
             unsafe {
                 let source = source.offset(block.offsets[1] + from as isize);
                 if whole_rows {
@@ -219,7 +269,14 @@ impl<'a, T, X: Take<'a, T>> Part<'_, 'a, T, X> {
             // SAFETY: as above; the two runs have filled every row.
             let next = block.offsets[1] + block.rows as isize * block.row_strides[1];
             let next = source.wrapping_offset(next).cast();
-            unsafe { stage.send(destination.offset(block.offsets[0]), block.rows * len, next) };
+            unsafe {
+                let (to, elements) = (destination.offset(block.offsets[0]), block.rows * len);
+                if self.roll.store == Store::Past {
+                    stage.send::<_, true>(to, elements, next);
+                } else {
+                    stage.send::<_, false>(to, elements, next);
+                }
+            }
         }
     }
 }

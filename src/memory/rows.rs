@@ -1,8 +1,10 @@
 //! Copies rows from the positions of an axis.
 
 use super::lines::prefetch;
+use super::plain::is_plain;
 use super::positions::{NOWHERE, Positions};
 use super::run::{copy_block, copy_run};
+use super::shuffle::{FEWEST, Pattern};
 use super::take::Take;
 use crate::geometry::Dim;
 
@@ -45,6 +47,9 @@ impl Rows {
     ) {
         // SAFETY: the caller's promise.
         unsafe {
+            if let Some(pattern) = self.pattern::<T, X::Out>(positions) {
+                return self.copy_shuffled::<T, X>(from, to, positions, &pattern);
+            }
             if self.inner.len == 1 {
                 self.copy_elements::<T, X>(from, to, positions);
             } else if self.inner.strides != [1, 1] {
@@ -65,6 +70,53 @@ impl Rows {
                     _ => self.copy_long::<T, X>(from, to, positions),
                 }
             }
+        }
+    }
+
+    /// How to rearrange short rows of plain elements, if all turns of the outer
+    /// loop follow each other in source and destination.
+    #[inline]
+    fn pattern<T, U>(self, positions: &[usize]) -> Option<Pattern> {
+        let Rows { outer, axis_stride, row_stride, inner, .. } = self;
+        let block = inner.len as isize;
+        let short = outer.len >= FEWEST
+            && (axis_stride, row_stride) == (block, block)
+            && (inner.len == 1 || inner.strides == [1, 1])
+            && outer.strides[1] == positions.len() as isize * block
+            && outer.strides[0] > 0;
+        if !short || size_of::<T>() != size_of::<U>() || !is_plain::<U>() {
+            return None;
+        }
+        let bytes = inner.len * size_of::<T>();
+        let source_row = outer.strides[0] as usize * size_of::<T>();
+        let from = |byte: usize| positions[byte / bytes] * bytes + byte % bytes;
+        let furthest = positions.iter().max().map_or(0, |last| (last + 1) * bytes);
+        // Turns that overlap in the source would be read past its end.
+        (furthest <= source_row).then(|| Pattern::new(positions.len() * bytes, source_row, from))?
+    }
+
+    /// Rows that a pattern rearranges.
+    ///
+    /// # Safety
+    /// That of [`copy`](Self::copy); the pattern is that of `positions`.
+    unsafe fn copy_shuffled<'a, T: 'a, X: Take<'a, T>>(
+        self,
+        from: *const T,
+        to: *mut X::Out,
+        positions: &[usize],
+        pattern: &Pattern,
+    ) {
+        let outer = self.outer;
+        // SAFETY: the caller's promise; plain elements are initialised bytes.
+        // The last turn's source may end at its furthest position, so it is
+        // left to the ordinary loop, with what the pattern leaves.
+        unsafe {
+            let done = pattern.run(from.cast(), to.cast(), outer.len - 1);
+            let from = from.offset(done as isize * outer.strides[0]);
+            let to = to.offset(done as isize * outer.strides[1]);
+            let outer = Dim { len: outer.len - done, ..outer };
+            let rest = Rows { outer, inner: Dim { strides: [1, 1], ..self.inner }, ..self };
+            rest.copy_strided::<T, X>(from, to, positions);
         }
     }
 

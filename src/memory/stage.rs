@@ -4,7 +4,7 @@
 //! runs do not. So short rows are put together in a buffer that stays in the
 //! first cache, and the buffer is streamed.
 
-use std::mem::{self, MaybeUninit};
+use std::mem::MaybeUninit;
 
 use super::lines::{STREAMED, fence, stream};
 use super::plain::is_plain;
@@ -12,10 +12,33 @@ use super::plain::is_plain;
 /// Bytes put together before they are streamed.
 const ROOM: usize = 16 << 10;
 
-/// Whether a destination of `elements` of type `T` is streamed.
-pub(super) fn is_streamed<T>(elements: usize) -> bool {
-    elements.saturating_mul(size_of::<T>()) >= STREAMED && is_plain::<T>()
+/// How a destination is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Store {
+    /// Straight from the source.
+    Direct,
+    /// Short rows by way of the room, which keeps loads and stores apart and
+    /// leaves time to ask for what comes next.
+    Staged,
+    /// The same, and past the caches.
+    Past,
 }
+
+impl Store {
+    /// The best for a destination of `elements` plain elements that follow
+    /// each other.
+    pub(super) fn of<T>(elements: usize) -> Self {
+        match elements.saturating_mul(size_of::<T>()) {
+            _ if !is_plain::<T>() => Store::Direct,
+            STREAMED.. => Store::Past,
+            NEAR.. => Store::Staged,
+            _ => Store::Direct,
+        }
+    }
+}
+
+/// From this many bytes on a result and its source leave the caches near a core.
+const NEAR: usize = 4 << 20;
 
 /// Bytes by which the low 12 bits of addresses of the room are kept from those
 /// of the source and the destination (`lines::stores_run_ahead`).
@@ -41,22 +64,28 @@ impl Stage {
 
     /// Where rows from `source` are put together.
     pub(super) fn room<T>(&mut self, source: *const T) -> *mut T {
-        const { assert!(mem::align_of::<T>() <= 64) };
+        debug_assert!(align_of::<T>() <= 64, "no plain type is aligned more");
         let wanted = source.addr().wrapping_add(APART);
         let start = wanted.wrapping_sub(self.bytes.as_ptr().addr()) % 4096;
         self.start = start - start % 64;
         self.bytes[self.start..].as_mut_ptr().cast()
     }
 
-    /// Streams the first `elements` of the room last asked for, and asks for
+    /// Copies the first `elements` of the room last asked for, past the caches
+    /// where `PAST`, and asks for
     /// the elements from `next` on meanwhile.
     ///
     /// # Safety
     /// They have been written; `T` is plain; as many can be written to `to`.
-    pub(super) unsafe fn send<T>(&self, to: *mut T, elements: usize, next: *const T) {
+    pub(super) unsafe fn send<T, const PAST: bool>(
+        &self,
+        to: *mut T,
+        elements: usize,
+        next: *const T,
+    ) {
         let from = self.bytes[self.start..].as_ptr();
         // SAFETY: the caller's promise; plain elements are initialised bytes.
-        unsafe { stream(from.cast(), to.cast(), elements * size_of::<T>(), next.cast()) };
+        unsafe { stream::<PAST>(from.cast(), to.cast(), elements * size_of::<T>(), next.cast()) };
     }
 }
 
@@ -68,7 +97,7 @@ impl Stage {
 #[allow(unsafe_code)]
 pub(super) unsafe fn stream_run<T>(from: *const T, to: *mut T, len: usize) {
     // SAFETY: the caller's promise; plain elements are initialised bytes.
-    unsafe { stream(from.cast(), to.cast(), len * size_of::<T>(), from.cast()) };
+    unsafe { stream::<true>(from.cast(), to.cast(), len * size_of::<T>(), from.cast()) };
 }
 
 /// Ends the streaming of one thread.

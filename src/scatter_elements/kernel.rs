@@ -276,7 +276,7 @@ updates! {
 }
 
 macro_rules! folds {
-    ($($name:ident -> $sum:ident: $zero:ident, $add:ident,
+    ($($name:ident -> $sum:ident: $zero:ident, $start:ident, $add:ident,
        |$value:ident, $count:ident, $init:ident| $finish:expr;)*) => {$(
         #[derive(Clone, Copy)]
         struct $name {
@@ -289,7 +289,7 @@ macro_rules! folds {
 
             #[inline(always)]
             fn start(self, target: &A) -> A::$sum {
-                if self.init { A::$add(A::$zero, *target) } else { A::$zero }
+                if self.init { target.$start() } else { A::$zero }
             }
             #[inline(always)]
             fn add(self, sum: A::$sum, update: &A) -> A::$sum {
@@ -304,8 +304,8 @@ macro_rules! folds {
     )*};
 }
 folds! {
-    WideSum -> Wide: ZERO, add, |sum, _count, _init| A::narrow(sum);
-    WideProd -> Wide: ONE, mul, |product, _count, _init| A::narrow(product);
-    Mean -> MeanSum: MEAN_ZERO, mean_add,
+    WideSum -> Wide: ZERO, widen, add, |sum, _count, _init| A::narrow(sum);
+    WideProd -> Wide: ONE, widen, mul, |product, _count, _init| A::narrow(product);
+    Mean -> MeanSum: MEAN_ZERO, mean_start, mean_add,
         |sum, count, init| A::mean(sum, count as u64 + u64::from(init));
 }
