@@ -22,7 +22,7 @@ pub(crate) fn check<I: IndexInteger, Q: Dimension>(
 ) -> Result<()> {
     let inside = match indices.as_slice_memory_order() {
         Some(slice) => slice_inside(slice, axis_len),
-        None => view_inside(without_repeats(indices), axis_len),
+        None => view_inside(&without_repeats(indices), axis_len),
     };
     if inside { Ok(()) } else { Err(first_outside(indices, axis, axis_len)) }
 }
@@ -33,7 +33,7 @@ fn slice_inside<I: IndexInteger>(indices: &[I], axis_len: usize) -> bool {
     !outside.into_inner()
 }
 
-fn view_inside<I: IndexInteger>(indices: ArrayViewD<'_, I>, axis_len: usize) -> bool {
+fn view_inside<I: IndexInteger>(indices: &ArrayViewD<'_, I>, axis_len: usize) -> bool {
     match indices.as_slice_memory_order() {
         Some(slice) => slice_inside(slice, axis_len),
         None => {

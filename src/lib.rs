@@ -1,4 +1,117 @@
-//! Gather, roll and scatter-elements for [`ndarray`].
+//! Gather, roll and scatter-elements for [`ndarray`]: the data movement that
+//! ndarray lacks, with the exact semantics of the ONNX and OpenVINO operators.
+//!
+//! | to | call | specification |
+//! |---|---|---|
+//! | take slices along an axis by index | [`gather`](GatherExt::gather) | ONNX Gather 13, 11, 1 |
+//! | the same with batch dimensions, or a fill for indices out of bounds | [`gather_with`](GatherExt::gather_with) | OpenVINO Gather-8 |
+//! | shift elements circularly along any axes | [`roll`](RollExt::roll) | OpenVINO Roll-7 |
+//! | write values at indices | [`scatter_elements`](ScatterElementsExt::scatter_elements) | OpenVINO ScatterElementsUpdate-12 |
+//! | sum, multiply, take minima, maxima or means at indices | [`scatter_elements_with`](ScatterElementsExt::scatter_elements_with) | OpenVINO ScatterElementsUpdate-12 |
+//!
+//! Each also comes in a form that writes into an array of the caller's
+//! ([`gather_into`](GatherExt::gather_into), [`roll_into`](RollExt::roll_into))
+//! or works in place ([`roll_inplace`](RollExt::roll_inplace),
+//! [`scatter_elements_inplace`](ScatterElementsExt::scatter_elements_inplace)).
+//!
+//! ```text
+//! gather along axis 0       roll by 1 along axis 0     scatter sum along axis 0
+//!
+//! data      indices         data       output          indices updates  output
+//! 0 [a b]   [2, 0, -1]      0 [a b]    [e f]           [1, 0, 1]        0 [q]
+//! 1 [c d]       |           1 [c d] -> [a b]            |  |  |         1 [p + r]
+//! 2 [e f]       v           2 [e f]    [c d]            p  q  r         2 [  ]
+//!        output [e f]
+//!               [a b]
+//!               [e f]
+//! ```
+//!
+//! # A first example
+//!
+//! ```
+//! use ndarray::{Axis, array};
+//! use opkernels::{GatherExt, Reduction, RollExt, ScatterElements, ScatterElementsExt};
+//!
+//! // Embeddings of three tokens.
+//! let table = array![[0.1, 0.2], [1.1, 1.2], [2.1, 2.2]];
+//! let tokens = table.gather(&[2, 0, 2], Axis(0))?;
+//! assert_eq!(tokens, array![[2.1, 2.2], [0.1, 0.2], [2.1, 2.2]]);
+//!
+//! // A periodic difference.
+//! let field = array![1.0, 4.0, 9.0, 16.0];
+//! let difference = field.roll(-1, 0)? - &field;
+//! assert_eq!(difference, array![3.0, 5.0, 7.0, -15.0]);
+//!
+//! // A histogram.
+//! let mut counts = ndarray::Array1::<u32>::zeros(3);
+//! let sum = ScatterElements::along(0).reduction(Reduction::Sum);
+//! counts.scatter_elements_inplace(&[0, 2, 2, 1, 2], &[1; 5], sum)?;
+//! assert_eq!(counts, array![1, 1, 3]);
+//! # Ok::<(), opkernels::Error>(())
+//! ```
+//!
+//! # What can be passed
+//!
+//! The traits are implemented for every array and view of ndarray, of static
+//! and dynamic rank and of any strides; inputs are read in place, never copied
+//! to standard layout first. An axis is an [`Axis`](ndarray::Axis) or a signed
+//! integer, where negative ones count from the end. Indices are slices,
+//! `[I; N]`, `Vec<I>`, arrays, views or single integers of any integer type;
+//! negative ones count from the end of the axis.
+//!
+//! # Messages to a graph's nodes
+//!
+//! Indices that are broadcast along the inner axes select whole rows, and are
+//! never expanded:
+//!
+//! ```
+//! use ndarray::{Array2, Axis, array};
+//! use opkernels::{GatherExt, Reduction, ScatterElements, ScatterElementsExt};
+//!
+//! let features = array![[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]];
+//! let (from, to) = (array![0, 1, 2, 2], array![1, 2, 1, 0]);
+//!
+//! let messages = features.gather(&from, Axis(0))?;
+//! let rows = to.view().insert_axis(Axis(1));
+//! let rows = rows.broadcast(messages.dim()).unwrap();
+//! let mean = ScatterElements::along(0).reduction(Reduction::Mean).use_init_val(false);
+//! let mut received = Array2::zeros((3, 2));
+//! received.scatter_elements_inplace(&rows, &messages, mean)?;
+//! assert_eq!(received, array![[3.0, 30.0], [2.0, 20.0], [2.0, 20.0]]);
+//! # Ok::<(), opkernels::Error>(())
+//! ```
+//!
+//! # Errors
+//!
+//! Everything returns a [`Result`], and nothing panics on bad input. An
+//! operation that fails has written nothing: the target of an in-place call
+//! and the `out` of an `_into` call hold what they held before. The
+//! [`Error`] names the value, its place and the allowed range.
+//!
+//! # Determinism and threads
+//!
+//! Large calls run on the current rayon thread pool. Results are the same to
+//! the bit for every number of threads, memory layout and run: updates of a
+//! scatter apply in row-major order of `indices`, so floating-point sums do
+//! too. Without the feature `rayon` everything runs on the calling thread.
+//!
+//! # Features
+//!
+//! - `rayon` (default): run large calls on several threads.
+//! - `half`: reductions on `half::f16` and `half::bf16`.
+//! - `num-complex`: reductions on `num_complex::Complex`.
+//!
+//! Gathers, rolls and overwriting scatters take elements of any [`Clone`]
+//! type without a feature.
+//!
+//! # Limitations
+//!
+//! - A scatter along the only axis of a one-dimensional array runs on one
+//!   thread: splitting it costs more than it gains.
+//! - Elements that need dropping (`String`, `Vec`) are gathered and rolled by
+//!   way of an array of references, 8 bytes an element.
+//! - A clone that panics halfway through an `_into` or in-place call leaves
+//!   some elements of the target new and some old, all valid.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod args;
@@ -17,9 +130,14 @@ mod scatter_elements;
 pub use args::{ArrayLike, IndexInteger, IntoAxes, IntoAxis, IntoShifts, SignedInteger};
 pub use array::{AsArrayMut, AsArrayRef};
 pub use error::{Error, Result};
-pub use gather::{Gather, GatherExt};
+pub use gather::{Gather, GatherExt, Gathered};
 pub use ndarray;
 pub use out_of_bounds::OutOfBounds;
 pub use reduce::{ReduceElement, Reduction};
 pub use roll::RollExt;
 pub use scatter_elements::{ScatterArgument, ScatterElements, ScatterElementsExt};
+
+/// The examples of the README are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -21,38 +21,47 @@ pub(crate) trait Job: Sized + Send {
 /// at least two times `grain` of work.
 #[inline]
 pub(crate) fn run<J: Job>(job: J, grain: usize) {
-    #[cfg(feature = "rayon")]
-    if job.work() >= grain.saturating_mul(2) {
-        return pool::run(job, grain);
+    if job.work() >= grain.saturating_mul(2) { run_large(job, grain) } else { job.run() }
+}
+
+#[inline(never)]
+fn run_large<J: Job>(job: J, grain: usize) {
+    match threads() {
+        1 => job.run(),
+        threads => {
+            let piece = job.work() / (threads * J::PIECES);
+            divide(job, piece.max(grain));
+        }
     }
-    let _ = grain;
-    job.run();
+}
+
+fn divide<J: Job>(job: J, grain: usize) {
+    if job.work() < 2 * grain {
+        return job.run();
+    }
+    match job.split() {
+        Ok((left, right)) => both(|| divide(left, grain), || divide(right, grain)),
+        Err(whole) => whole.run(),
+    }
 }
 
 #[cfg(feature = "rayon")]
-mod pool {
-    use super::Job;
+fn threads() -> usize {
+    rayon::current_num_threads()
+}
 
-    #[inline(never)]
-    pub(super) fn run<J: Job>(job: J, grain: usize) {
-        match rayon::current_num_threads() {
-            1 => job.run(),
-            threads => {
-                let piece = job.work() / (threads * J::PIECES);
-                divide(job, piece.max(grain));
-            }
-        }
-    }
+#[cfg(feature = "rayon")]
+fn both(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
+    rayon::join(left, right);
+}
 
-    fn divide<J: Job>(job: J, grain: usize) {
-        if job.work() < 2 * grain {
-            return job.run();
-        }
-        match job.split() {
-            Ok((left, right)) => {
-                rayon::join(|| divide(left, grain), || divide(right, grain));
-            }
-            Err(whole) => whole.run(),
-        }
-    }
+#[cfg(not(feature = "rayon"))]
+fn threads() -> usize {
+    1
+}
+
+#[cfg(not(feature = "rayon"))]
+fn both(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
+    left();
+    right();
 }

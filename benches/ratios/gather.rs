@@ -5,13 +5,11 @@ use std::hint::black_box;
 use ndarray::{Array1, Array2, Array3, ArrayView, Axis, Dimension, IxDyn, RemoveAxis, s};
 use opkernels::{Gather, GatherExt};
 
-use crate::harness::Workload;
+use crate::harness::{Entry, Results, Workload};
 use crate::inputs::{array, floats, indices};
 use crate::limit;
 
-type Results = Vec<(&'static str, &'static str, usize, f64)>;
-
-pub(crate) fn workloads() -> Vec<(&'static str, fn(&'static str) -> Results)> {
+pub(crate) fn workloads() -> Vec<Entry> {
     vec![
         ("g1_embed", g1),
         ("g2_rows256", |name| rows(name, 200_000, 64, 20_000)),

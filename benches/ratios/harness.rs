@@ -3,6 +3,12 @@
 
 use std::time::Instant;
 
+/// Workload, form, threads, and the minimum in nanoseconds.
+pub(crate) type Results = Vec<(&'static str, &'static str, usize, f64)>;
+
+/// A workload's name, and what measures it.
+pub(crate) type Entry = (&'static str, fn(&'static str) -> Results);
+
 /// One way to do a workload.
 pub(crate) struct Form<'a> {
     pub(crate) name: &'static str,
@@ -41,10 +47,7 @@ impl<'a> Workload<'a> {
 
     /// Times all forms in turn, prints a line each and returns the minimum
     /// nanoseconds of each.
-    pub(crate) fn measure(
-        mut self,
-        rounds_for: f64,
-    ) -> Vec<(&'static str, &'static str, usize, f64)> {
+    pub(crate) fn measure(mut self, rounds_for: f64) -> Results {
         let pools = [1, 2].map(|threads| {
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of threads")
         });

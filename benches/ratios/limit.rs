@@ -42,10 +42,12 @@ fn stream<T: Copy>(from: &[T], to: &mut [T]) {
         // SAFETY: as many bytes as `body` holds; loads are unaligned ones, and
         // a slice of vectors is only formed where the alignment allows.
         if vectors.is_aligned() {
+            // SAFETY: the vectors are those bytes, and AVX was asked for.
             unsafe { lines(std::slice::from_raw_parts(vectors, body.len()), body) };
             return;
         }
     }
+    // SAFETY: the same bytes as elements.
     let body =
         unsafe { std::slice::from_raw_parts_mut(body.as_mut_ptr().cast::<T>(), end - start) };
     body.copy_from_slice(&from[start..end]);

@@ -1,6 +1,9 @@
 //! Every kind of work beside the copy limit and what a good ndarray user writes
 //! by hand, in turn: `cargo bench --bench ratios -- [part of a name] [--csv FILE]`.
 
+// Forms are closures of one expression, and take views by value.
+#![allow(clippy::semicolon_if_nothing_returned, clippy::needless_pass_by_value)]
+
 mod gather;
 mod harness;
 mod inputs;
@@ -20,18 +23,16 @@ fn main() {
         }
     }
     let mut all = Vec::new();
-    let mut take =
-        |name: &'static str,
-         run: fn(&'static str) -> Vec<(&'static str, &'static str, usize, f64)>| {
-            if wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str())) {
-                let results = run(name);
-                harness::report(&results);
-                all.extend(results);
-            }
-        };
-    gather::workloads().into_iter().for_each(|(name, run)| take(name, run));
-    roll::workloads().into_iter().for_each(|(name, run)| take(name, run));
-    scatter::workloads().into_iter().for_each(|(name, run)| take(name, run));
+    let mut take = |(name, run): harness::Entry| {
+        if wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str())) {
+            let results = run(name);
+            harness::report(&results);
+            all.extend(results);
+        }
+    };
+    gather::workloads().into_iter().for_each(&mut take);
+    roll::workloads().into_iter().for_each(&mut take);
+    scatter::workloads().into_iter().for_each(&mut take);
     if let Some(path) = csv {
         let mut file = std::fs::File::create(&path).expect("a file to write results to");
         writeln!(file, "workload,form,threads,nanoseconds").expect("room for the results");

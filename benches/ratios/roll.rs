@@ -5,13 +5,11 @@ use std::hint::black_box;
 use ndarray::{Array, ArrayView, Axis, Dimension, ShapeBuilder, Slice};
 use opkernels::RollExt;
 
-use crate::harness::Workload;
+use crate::harness::{Entry, Results, Workload};
 use crate::inputs::{array, floats};
 use crate::limit;
 
-type Results = Vec<(&'static str, &'static str, usize, f64)>;
-
-pub(crate) fn workloads() -> Vec<(&'static str, fn(&'static str) -> Results)> {
+pub(crate) fn workloads() -> Vec<Entry> {
     vec![
         ("r1_1d", |name| roll(name, 10_000_000, &[12345], &[0])),
         ("r1_half", |name| roll(name, 10_000_000, &[5_000_000], &[0])),

@@ -5,13 +5,11 @@ use std::hint::black_box;
 use ndarray::{Array1, Array2, ArrayView2, Axis, Zip};
 use opkernels::{Reduction, ScatterElements, ScatterElementsExt};
 
-use crate::harness::Workload;
+use crate::harness::{Entry, Results, Workload};
 use crate::inputs::{floats, indices};
 use crate::limit;
 
-type Results = Vec<(&'static str, &'static str, usize, f64)>;
-
-pub(crate) fn workloads() -> Vec<(&'static str, fn(&'static str) -> Results)> {
+pub(crate) fn workloads() -> Vec<Entry> {
     vec![
         ("s1_put1d", |name| line(name, 1_000_000, 1_000_000, Reduction::None)),
         ("s2_hist", |name| line(name, 1_000_000, 10_000_000, Reduction::Sum)),

@@ -68,6 +68,11 @@ impl<A> Default for Gather<A> {
     }
 }
 
+/// What a [`gather`](GatherExt::gather) from an array of dimension `D` by
+/// indices of dimension `Q` returns: an array of `D`'s rank, less one, plus
+/// `Q`'s.
+pub type Gathered<A, D, Q> = Array<A, <<D as Dimension>::Smaller as DimAdd<Q>>::Output>;
+
 /// Gather slices along an axis by index.
 pub trait GatherExt: AsArrayRef {
     /// Returns the slices of `self` along `axis` that `indices` name, in
@@ -117,7 +122,7 @@ pub trait GatherExt: AsArrayRef {
         &self,
         indices: &I,
         axis: impl IntoAxis,
-    ) -> Result<Array<Self::Elem, <<Self::Dim as Dimension>::Smaller as DimAdd<I::Dim>>::Output>>
+    ) -> Result<Gathered<Self::Elem, Self::Dim, I::Dim>>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
         Self::Elem: Clone + Send + Sync,

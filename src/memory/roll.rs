@@ -266,9 +266,9 @@ impl<'a, T, X: Take<'a, T>> Part<'_, 'a, T, X> {
             }
         }
         if whole_rows {
-            // SAFETY: as above; the two runs have filled every row.
             let next = block.offsets[1] + block.rows as isize * block.row_strides[1];
             let next = source.wrapping_offset(next).cast();
+            // SAFETY: as above; the two runs have filled every row.
             unsafe {
                 let (to, elements) = (destination.offset(block.offsets[0]), block.rows * len);
                 if self.roll.store == Store::Past {

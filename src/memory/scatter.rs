@@ -272,7 +272,7 @@ impl<T, I: IndexInteger, F: Update<T>> Part<'_, T, I, F> {
             for turn in 0..outer.len {
                 let at = at.turned(turn, outer.strides);
                 for turn in 0..middle.len {
-                    self.line::<CHECKED>(at.turned(turn, middle.strides), inner);
+                    self.line::<CHECKED>(&at.turned(turn, middle.strides), inner);
                 }
             }
         }
@@ -284,7 +284,7 @@ impl<T, I: IndexInteger, F: Update<T>> Part<'_, T, I, F> {
     /// All turns of the loop from this place on lie in the arrays, in lanes of
     /// this part.
     #[inline(always)]
-    unsafe fn line<const CHECKED: bool>(&self, at: At<T, I>, inner: Dim<3>) {
+    unsafe fn line<const CHECKED: bool>(&self, at: &At<T, I>, inner: Dim<3>) {
         let axis = self.scatter.loops.along.strides[2];
         // SAFETY: the caller's promise. Strides that are compared with
         // constants are handed on as those constants.
@@ -303,7 +303,7 @@ impl<T, I: IndexInteger, F: Update<T>> Part<'_, T, I, F> {
     #[inline(always)]
     unsafe fn apply_line<const CHECKED: bool>(
         &self,
-        at: At<T, I>,
+        at: &At<T, I>,
         len: usize,
         strides: [isize; 3],
         axis: isize,

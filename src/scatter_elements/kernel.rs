@@ -170,10 +170,10 @@ where
         let init = attributes.use_init_val;
         match attributes.reduction {
             Reduction::None => self.apply(target, Overwrite),
-            Reduction::Min => self.from_first(target, init, Min),
-            Reduction::Max => self.from_first(target, init, Max),
-            Reduction::Sum if A::NARROW => self.from_start(target, init, A::ZERO, Sum),
-            Reduction::Prod if A::NARROW => self.from_start(target, init, A::ONE, Prod),
+            Reduction::Min => self.with_first(target, init, Min),
+            Reduction::Max => self.with_first(target, init, Max),
+            Reduction::Sum if A::NARROW => self.with_start(target, init, A::ZERO, Sum),
+            Reduction::Prod if A::NARROW => self.with_start(target, init, A::ONE, Prod),
             Reduction::Sum => return self.fold(target, WideSum { init }),
             Reduction::Prod => return self.fold(target, WideProd { init }),
             Reduction::Mean => return self.fold(target, Mean { init }),
@@ -182,7 +182,7 @@ where
     }
 
     /// A reduction that starts from what the target holds, or from `start`.
-    fn from_start<D: Dimension>(
+    fn with_start<D: Dimension>(
         &self,
         mut target: ArrayViewMut<'_, A, D>,
         init: bool,
@@ -197,7 +197,7 @@ where
 
     /// A reduction that starts from what the target holds, or from the first
     /// update.
-    fn from_first<D: Dimension>(
+    fn with_first<D: Dimension>(
         &self,
         mut target: ArrayViewMut<'_, A, D>,
         init: bool,

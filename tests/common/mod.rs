@@ -1,0 +1,14 @@
+//! What the tests share: a naive reference for every operation, views of every
+//! layout, and values made from numbers and compared by their bits.
+
+// Each test binary takes what it needs.
+#![allow(dead_code, unused_imports)]
+
+pub(crate) mod layout;
+pub(crate) mod oracle;
+pub(crate) mod reduce;
+pub(crate) mod value;
+
+pub(crate) use layout::{Laid, Layout};
+pub(crate) use reduce::{Reduce, settled};
+pub(crate) use value::{Index, Numbers, Value, array_of, assert_same, same_contents};

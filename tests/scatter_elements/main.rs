@@ -1,0 +1,9 @@
+//! ScatterElements: the specification's examples, every form of call, every
+//! layout, and every reduction of every element type.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod examples;
+mod forms;
+mod layouts;
+mod reductions;
