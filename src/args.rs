@@ -252,6 +252,10 @@ pub trait IndexInteger: num_traits::PrimInt + Send + Sync + Sealed + 'static {
     /// some number `>= len` for every other value.
     #[doc(hidden)]
     fn position(self, len: usize) -> u64;
+    /// Whether the value is in `-len..=len - 1`, or for unsigned types below
+    /// `len`, in fewer instructions than its position takes.
+    #[doc(hidden)]
+    fn is_inside(self, len: usize) -> bool;
     /// The nearest position of an axis of length `len > 0`.
     #[doc(hidden)]
     fn clip(self, len: usize) -> usize;
@@ -294,6 +298,12 @@ macro_rules! signed_indices {
                 (if value < 0 { value + len as i64 } else { value }) as u64
             }
             #[inline(always)]
+            fn is_inside(self, len: usize) -> bool {
+                // Values below `-len` stay negative and those from `len` on
+                // reach `2 * len`, which fits in u64.
+                ((self as i64).wrapping_add(len as i64) as u64) < 2 * len as u64
+            }
+            #[inline(always)]
             fn clip(self, len: usize) -> usize {
                 let value = self as i64;
                 let from_front = if value < 0 { value + len as i64 } else { value };
@@ -314,6 +324,10 @@ macro_rules! unsigned_indices {
             #[inline(always)]
             fn position(self, _len: usize) -> u64 {
                 self as u64
+            }
+            #[inline(always)]
+            fn is_inside(self, len: usize) -> bool {
+                (self as u64) < len as u64
             }
             #[inline(always)]
             fn clip(self, len: usize) -> usize {

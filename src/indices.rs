@@ -39,7 +39,7 @@ fn view_inside<I: IndexInteger>(indices: &ArrayViewD<'_, I>, axis_len: usize) ->
         None => {
             indices.lanes(Axis(indices.ndim() - 1)).into_iter().all(|lane| match lane.as_slice() {
                 Some(slice) => all_inside(slice, axis_len),
-                None => lane.iter().all(|index| index.position(axis_len) < axis_len as u64),
+                None => lane.iter().all(|index| index.is_inside(axis_len)),
             })
         }
     }
@@ -108,7 +108,7 @@ pub(crate) fn first_outside<I: IndexInteger, Q: Dimension>(
 ) -> Error {
     // An axis along which the indices repeat adds nothing before the first.
     let indices = without_repeats(indices);
-    let outside = |(_, index): &(_, &I)| index.position(axis_len) >= axis_len as u64;
+    let outside = |(_, index): &(_, &I)| !index.is_inside(axis_len);
     let (position, index) = match indices.indexed_iter().find(outside) {
         Some((position, index)) => (position.as_array_view().to_vec(), index.value()),
         None => (vec![0; indices.ndim()], 0),

@@ -10,7 +10,7 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
 use super::output::Written;
 use super::positions::{Buffer, CHUNK, Mode, Positions, resolve};
-use super::rows::Rows;
+use super::rows::{Rows, copy_batches};
 use super::span::assert_within;
 use super::take::Take;
 use crate::args::IndexInteger;
@@ -254,12 +254,47 @@ impl<'a, T, I: IndexInteger, X: Take<'a, T>> Part<'_, 'a, T, I, X> {
         while batch < self.batch.end {
             let batches = abreast.min(self.batch.end - batch);
             let positions = self.resolve(batch, 0, batches * row_len, buffer)?;
+            if self.copy_single(batch, positions) {
+                batch += batches;
+                continue;
+            }
             for list in positions.list.chunks_exact(row_len) {
                 self.copy(batch, 0, Positions { list, ..positions });
                 batch += 1;
             }
         }
         Some(())
+    }
+
+    /// Copies the elements of batches that are single rows of elements, from
+    /// number `batch` on; false where they are more than that.
+    fn copy_single(&self, batch: usize, positions: Positions<'_>) -> bool {
+        let Gather { loops, data, output, .. } = self.gather;
+        if self.outer.len() != 1 || self.inner.len() != 1 || !positions.everywhere {
+            return false;
+        }
+        let batch_turn = |array: usize| batch as isize * loops.batch.strides[array];
+        let turn = |stride: isize, range: &Range<usize>| range.start as isize * stride;
+        let [data_stride, _, output_stride] = loops.batch.strides;
+        let strides = [loops.axis_stride, loops.row.strides[1]];
+        // SAFETY: as in `copy`, for as many batches as there are positions.
+        unsafe {
+            let from = data.offset(
+                self.around[0]
+                    + batch_turn(0)
+                    + turn(loops.outer.strides[0], &self.outer)
+                    + turn(loops.inner.strides[0], &self.inner),
+            );
+            let to = output.offset(
+                self.around[2]
+                    + batch_turn(2)
+                    + turn(loops.outer.strides[1], &self.outer)
+                    + turn(loops.inner.strides[1], &self.inner),
+            );
+            let batches = positions.list.chunks_exact(self.row.len());
+            copy_batches::<T, X>(from, to, batches, [data_stride, output_stride], strides);
+        }
+        true
     }
 
     #[inline]

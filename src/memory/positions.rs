@@ -164,7 +164,7 @@ pub(crate) fn all_inside<I: IndexInteger>(indices: &[I], axis_len: usize) -> boo
 #[inline(always)]
 fn all_inside_by_blocks<I: IndexInteger>(indices: &[I], axis_len: usize) -> bool {
     indices.chunks(CHUNK).all(|block| {
-        let outside = |index: &I| index.position(axis_len) >= axis_len as u64;
+        let outside = |index: &I| !index.is_inside(axis_len);
         !block.iter().fold(false, |any, index| any | outside(index))
     })
 }

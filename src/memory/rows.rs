@@ -285,3 +285,33 @@ impl Rows {
         }
     }
 }
+
+/// Copies one element for each position of each batch. Strides of source and
+/// destination from batch to batch, and of the source's axis and the
+/// destination's row.
+///
+/// # Safety
+/// For each batch, the elements at all its positions are readable for `'a`, as
+/// many of the destination are writable, and the two do not overlap. No
+/// position is nowhere.
+#[allow(unsafe_code)]
+#[inline(never)]
+pub(super) unsafe fn copy_batches<'a, 'p, T: 'a, X: Take<'a, T>>(
+    from: *const T,
+    to: *mut X::Out,
+    batches: impl Iterator<Item = &'p [usize]>,
+    batch_strides: [isize; 2],
+    strides: [isize; 2],
+) {
+    for (batch, positions) in batches.enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let from = from.offset(batch as isize * batch_strides[0]);
+            let to = to.offset(batch as isize * batch_strides[1]);
+            for (k, &position) in positions.iter().enumerate() {
+                let element = &*from.offset(position as isize * strides[0]);
+                to.offset(k as isize * strides[1]).write(X::take(element));
+            }
+        }
+    }
+}

@@ -290,10 +290,29 @@ impl<T, I: IndexInteger, F: Update<T>> Part<'_, T, I, F> {
         // constants are handed on as those constants.
         unsafe {
             match (inner.strides, axis) {
-                ([1, 1, 0], 1) => self.apply_line::<CHECKED>(at, inner.len, [1, 1, 0], 1),
+                ([1, 1, 0], 1) => {
+                    let indices = std::slice::from_raw_parts(at.indices, inner.len);
+                    let updates = std::slice::from_raw_parts(at.updates, inner.len);
+                    self.apply_lane::<CHECKED>(at.target, indices, updates);
+                }
                 ([1, 1, 0], _) => self.apply_line::<CHECKED>(at, inner.len, [1, 1, 0], axis),
                 ([1, 1, 1], _) => self.apply_line::<CHECKED>(at, inner.len, [1, 1, 1], axis),
                 (strides, _) => self.apply_line::<CHECKED>(at, inner.len, strides, axis),
+            }
+        }
+    }
+
+    /// A lane without gaps.
+    ///
+    /// # Safety
+    /// The lane begins at `target`, has no gaps, and is this part's.
+    #[inline(never)]
+    unsafe fn apply_lane<const CHECKED: bool>(&self, target: *mut T, indices: &[I], updates: &[T]) {
+        for (&index, update) in indices.iter().zip(updates) {
+            if let Some(position) = self.scatter.position::<CHECKED>(index) {
+                // SAFETY: the position is within the axis (S3, or `position`
+                // compared it).
+                unsafe { self.update.apply(&mut *target.add(position), update) };
             }
         }
     }
