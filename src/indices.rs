@@ -6,20 +6,24 @@ use ndarray::{ArrayView, ArrayViewD, Axis, Dimension};
 
 use crate::args::IndexInteger;
 use crate::error::{Error, Result};
-use crate::memory::positions::all_inside;
+use crate::memory::positions::{Mode, all_inside};
 use crate::parallel::{self, Job};
 
 /// Bytes of indices from which on a second thread gives more than it costs.
 const GRAIN: usize = 1 << 20;
 
-/// Refuses indices outside `-axis_len..=axis_len - 1`, naming the first in
-/// row-major order.
+/// Refuses indices outside `-axis_len..=axis_len - 1` where the mode does,
+/// naming the first in row-major order.
 #[inline]
 pub(crate) fn check<I: IndexInteger, Q: Dimension>(
     indices: &ArrayView<'_, I, Q>,
+    mode: Mode,
     axis: usize,
     axis_len: usize,
 ) -> Result<()> {
+    if mode != Mode::Refuse {
+        return Ok(());
+    }
     let inside = match indices.as_slice_memory_order() {
         Some(slice) => slice_inside(slice, axis_len),
         None => view_inside(&without_repeats(indices), axis_len),

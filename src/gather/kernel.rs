@@ -9,7 +9,7 @@ use super::Gather;
 use super::plan::Plan;
 use crate::args::IndexInteger;
 use crate::error::{Error, Result};
-use crate::indices::first_outside;
+use crate::indices;
 use crate::memory::output::{Written, overwritable};
 use crate::memory::{Borrowed, Cloned, Output, Take, gather};
 use crate::out_of_bounds::OutOfBounds;
@@ -60,7 +60,7 @@ where
         Zip::from(out).and(&references).for_each(|slot, element| slot.clone_from(element));
         return Ok(());
     }
-    call.plan.check_indices(&call.indices)?;
+    call.check_indices()?;
     call.fill::<Cloned, O>(overwritable(out.view_mut()), &Written::default())
 }
 
@@ -92,6 +92,11 @@ where
         Ok(Call { plan, data: data.view(), indices, fill })
     }
 
+    fn check_indices(&self) -> Result<()> {
+        let Plan { mode, axis, axis_len, .. } = self.plan;
+        indices::check(&self.indices, mode, axis, axis_len)
+    }
+
     fn check_shape(&self, out: &[usize]) -> Result<()> {
         let (data, indices) = (self.data.shape(), self.indices.shape());
         if self.plan.output_lengths(data, indices).eq(out.iter()) {
@@ -120,7 +125,7 @@ where
         written: &Written,
     ) -> Result<()> {
         if output.is_empty() {
-            return self.plan.check_indices(&self.indices);
+            return self.check_indices();
         }
         let (data, indices) = (&self.data, &self.indices);
         let standard = data.is_standard_layout()
@@ -145,7 +150,7 @@ where
         );
         gather.parts(|part| parallel::run(part, GRAIN));
         if refused.load(Ordering::Relaxed) {
-            return Err(first_outside(&self.indices, self.plan.axis, self.plan.axis_len));
+            return Err(indices::first_outside(&self.indices, self.plan.axis, self.plan.axis_len));
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! What a gather means: all checks, and the loops that do it.
 
-use ndarray::{ArrayView, Dimension};
+use ndarray::Dimension;
 
 use super::Gather;
-use crate::args::{IndexInteger, resolve_axis};
+use crate::args::resolve_axis;
 use crate::error::{Error, Result};
 use crate::geometry::{Dim, Nest};
 use crate::memory::gather::Loops;
@@ -65,18 +65,6 @@ impl Plan {
             *slot = len;
         }
         shape
-    }
-
-    /// Refuses indices out of bounds where the mode does, naming the first in
-    /// row-major order.
-    pub(super) fn check_indices<I: IndexInteger, Q: Dimension>(
-        &self,
-        indices: &ArrayView<'_, I, Q>,
-    ) -> Result<()> {
-        if self.mode != Mode::Refuse {
-            return Ok(());
-        }
-        crate::indices::check(indices, self.axis, self.axis_len)
     }
 
     /// The loops over data, indices and output where all three are in standard

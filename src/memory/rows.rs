@@ -53,7 +53,7 @@ impl Rows {
             if self.inner.len == 1 {
                 self.copy_elements::<T, X>(from, to, positions);
             } else if self.inner.strides != [1, 1] {
-                self.copy_strided::<T, X>(from, to, positions);
+                self.copy_runs::<T, X>(from, to, positions);
             } else {
                 match self.inner.len {
                     2 => self.copy_blocks::<T, X, 2, false>(from, to, positions),
@@ -67,7 +67,7 @@ impl Rows {
                     33..=64 if size_of::<T>() <= 4 => {
                         self.copy_blocks::<T, X, 32, true>(from, to, positions);
                     }
-                    _ => self.copy_long::<T, X>(from, to, positions),
+                    _ => self.copy_runs::<T, X>(from, to, positions),
                 }
             }
         }
@@ -116,7 +116,7 @@ impl Rows {
             let to = to.offset(done as isize * outer.strides[1]);
             let outer = Dim { len: outer.len - done, ..outer };
             let rest = Rows { outer, inner: Dim { strides: [1, 1], ..self.inner }, ..self };
-            rest.copy_strided::<T, X>(from, to, positions);
+            rest.copy_runs::<T, X>(from, to, positions);
         }
     }
 
@@ -162,7 +162,47 @@ impl Rows {
         to: *mut X::Out,
         positions: &[usize],
     ) {
-        let Rows { outer, axis_stride, row_stride, inner, .. } = self;
+        let len = self.inner.len;
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.each_row(from, to, positions, |from, to| {
+                copy_block::<T, X, N, OVERLAP>(from, to, len);
+            });
+        }
+    }
+
+    /// Rows of any length and strides.
+    ///
+    /// # Safety
+    /// That of [`copy`](Self::copy).
+    #[inline(never)]
+    unsafe fn copy_runs<'a, T: 'a, X: Take<'a, T>>(
+        self,
+        from: *const T,
+        to: *mut X::Out,
+        positions: &[usize],
+    ) {
+        let Dim { len, strides } = self.inner;
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.each_row(from, to, positions, |from, to| copy_run::<T, X>(from, to, len, strides));
+        }
+    }
+
+    /// Hands the beginning of each row, in source and destination, to `copy`,
+    /// and asks for later ones.
+    ///
+    /// # Safety
+    /// That of [`copy`](Self::copy).
+    #[inline(always)]
+    unsafe fn each_row<T, U>(
+        self,
+        from: *const T,
+        to: *mut U,
+        positions: &[usize],
+        copy: impl Fn(*const T, *mut U),
+    ) {
+        let Rows { outer, axis_stride, row_stride, inner, prefetch: ask } = self;
         let ahead = distance(inner.len * size_of::<T>());
         for turn in 0..outer.len as isize {
             // SAFETY: the caller's promise.
@@ -170,70 +210,11 @@ impl Rows {
                 let from = from.offset(turn * outer.strides[0]);
                 let to = to.offset(turn * outer.strides[1]);
                 for (k, &position) in positions.iter().enumerate() {
-                    if self.prefetch && k + ahead < positions.len() {
-                        let next = from.offset(positions[k + ahead] as isize * axis_stride);
-                        prefetch(next, inner.len);
+                    if let Some(&later) = positions.get(k + ahead).filter(|_| ask) {
+                        prefetch(from.offset(later as isize * axis_stride), inner.len);
                     }
                     let from = from.offset(position as isize * axis_stride);
-                    let to = to.offset(k as isize * row_stride);
-                    copy_block::<T, X, N, OVERLAP>(from, to, inner.len);
-                }
-            }
-        }
-    }
-
-    /// Contiguous rows of any length.
-    ///
-    /// # Safety
-    /// That of [`copy`](Self::copy).
-    #[inline(never)]
-    unsafe fn copy_long<'a, T: 'a, X: Take<'a, T>>(
-        self,
-        from: *const T,
-        to: *mut X::Out,
-        positions: &[usize],
-    ) {
-        let Rows { outer, axis_stride, row_stride, inner, .. } = self;
-        let ahead = distance(inner.len * size_of::<T>());
-        for turn in 0..outer.len as isize {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let from = from.offset(turn * outer.strides[0]);
-                let to = to.offset(turn * outer.strides[1]);
-                for (k, &position) in positions.iter().enumerate() {
-                    if self.prefetch && k + ahead < positions.len() {
-                        let next = from.offset(positions[k + ahead] as isize * axis_stride);
-                        prefetch(next, inner.len);
-                    }
-                    let from = from.offset(position as isize * axis_stride);
-                    let to = to.offset(k as isize * row_stride);
-                    copy_run::<T, X>(from, to, inner.len, [1, 1]);
-                }
-            }
-        }
-    }
-
-    /// Rows of any strides.
-    ///
-    /// # Safety
-    /// That of [`copy`](Self::copy).
-    #[inline(never)]
-    unsafe fn copy_strided<'a, T: 'a, X: Take<'a, T>>(
-        self,
-        from: *const T,
-        to: *mut X::Out,
-        positions: &[usize],
-    ) {
-        let Rows { outer, axis_stride, row_stride, inner, .. } = self;
-        for turn in 0..outer.len as isize {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let from = from.offset(turn * outer.strides[0]);
-                let to = to.offset(turn * outer.strides[1]);
-                for (k, &position) in positions.iter().enumerate() {
-                    let from = from.offset(position as isize * axis_stride);
-                    let to = to.offset(k as isize * row_stride);
-                    copy_run::<T, X>(from, to, inner.len, inner.strides);
+                    copy(from, to.offset(k as isize * row_stride));
                 }
             }
         }

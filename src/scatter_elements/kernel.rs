@@ -6,7 +6,7 @@ use super::ScatterElements;
 use super::plan::Plan;
 use crate::args::IndexInteger;
 use crate::error::{Error, Result};
-use crate::indices::rows_repeat;
+use crate::indices::{check, rows_repeat};
 use crate::memory::scatter::{Scatter, Update};
 use crate::memory::scatter_wide::{self, Fold};
 use crate::parallel;
@@ -128,7 +128,7 @@ where
         if rows_repeat(&indices, plan.axis) {
             (plan.axis + 1..data.len()).for_each(|dim| indices.collapse_axis(Axis(dim), 0));
         }
-        plan.check_indices(&indices)?;
+        check(&indices, plan.mode, plan.axis, plan.axis_len)?;
         Ok(Call { plan, indices, updates })
     }
 

@@ -1,10 +1,9 @@
 //! What a scatter means: all checks, and the loops that do it.
 
-use ndarray::{ArrayView, Dimension};
 use smallvec::SmallVec;
 
 use super::ScatterElements;
-use crate::args::{IndexInteger, resolve_axis};
+use crate::args::resolve_axis;
 use crate::error::{Error, Result};
 use crate::geometry::{Dim, Nest};
 use crate::memory::positions::Mode;
@@ -64,18 +63,6 @@ impl Plan {
             return Err(Error::EmptyAxis { mode, axis });
         }
         Ok(Plan { axis, axis_len, mode })
-    }
-
-    /// Refuses indices out of bounds where the mode does, naming the first in
-    /// row-major order.
-    pub(super) fn check_indices<I: IndexInteger, Q: Dimension>(
-        &self,
-        indices: &ArrayView<'_, I, Q>,
-    ) -> Result<()> {
-        if self.mode != Mode::Refuse {
-            return Ok(());
-        }
-        crate::indices::check(indices, self.axis, self.axis_len)
     }
 
     /// The loops over indices, updates and target.
