@@ -335,6 +335,8 @@ impl<'a, T, I: IndexInteger, X: Take<'a, T>> Part<'_, 'a, T, I, X> {
             axis_stride: loops.axis_stride,
             row_stride: loops.row.strides[1],
             inner: Dim { len: self.inner.len(), ..loops.inner },
+            gapless: self.inner.len() == loops.inner.len
+                && loops.outer.strides[0] == (loops.axis_len * loops.inner.len) as isize,
             prefetch: self.gather.prefetch,
         };
         // SAFETY: all turns named here lie in the ranges of this part, so with

@@ -16,6 +16,9 @@ pub(super) struct Rows {
     pub(super) axis_stride: isize,
     pub(super) row_stride: isize,
     pub(super) inner: Dim<2>,
+    /// Whether all bytes of the source from one turn to the next are elements
+    /// that the axis reaches: others may be anybody's.
+    pub(super) gapless: bool,
     /// Whether to ask for rows ahead of time.
     pub(super) prefetch: bool,
 }
@@ -80,19 +83,17 @@ impl Rows {
         let Rows { outer, axis_stride, row_stride, inner, .. } = self;
         let block = inner.len as isize;
         let short = outer.len >= FEWEST
+            && self.gapless
             && (axis_stride, row_stride) == (block, block)
             && (inner.len == 1 || inner.strides == [1, 1])
-            && outer.strides[1] == positions.len() as isize * block
-            && outer.strides[0] > 0;
+            && outer.strides[1] == positions.len() as isize * block;
         if !short || size_of::<T>() != size_of::<U>() || !is_plain::<U>() {
             return None;
         }
         let bytes = inner.len * size_of::<T>();
         let source_row = outer.strides[0] as usize * size_of::<T>();
         let from = |byte: usize| positions[byte / bytes] * bytes + byte % bytes;
-        let furthest = positions.iter().max().map_or(0, |last| (last + 1) * bytes);
-        // Turns that overlap in the source would be read past its end.
-        (furthest <= source_row).then(|| Pattern::new(positions.len() * bytes, source_row, from))?
+        Pattern::new(positions.len() * bytes, source_row, from)
     }
 
     /// Rows that a pattern rearranges.
@@ -107,11 +108,10 @@ impl Rows {
         pattern: &Pattern,
     ) {
         let outer = self.outer;
-        // SAFETY: the caller's promise; plain elements are initialised bytes.
-        // The last turn's source may end at its furthest position, so it is
-        // left to the ordinary loop, with what the pattern leaves.
+        // SAFETY: the caller's promise, for all elements that the axis reaches
+        // (`gapless`); plain elements are initialised bytes.
         unsafe {
-            let done = pattern.run(from.cast(), to.cast(), outer.len - 1);
+            let done = pattern.run(from.cast(), to.cast(), outer.len);
             let from = from.offset(done as isize * outer.strides[0]);
             let to = to.offset(done as isize * outer.strides[1]);
             let outer = Dim { len: outer.len - done, ..outer };
@@ -202,7 +202,7 @@ impl Rows {
         positions: &[usize],
         copy: impl Fn(*const T, *mut U),
     ) {
-        let Rows { outer, axis_stride, row_stride, inner, prefetch: ask } = self;
+        let Rows { outer, axis_stride, row_stride, inner, prefetch: ask, .. } = self;
         let ahead = distance(inner.len * size_of::<T>());
         for turn in 0..outer.len as isize {
             // SAFETY: the caller's promise.
