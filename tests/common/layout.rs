@@ -61,7 +61,7 @@ impl Layout {
     /// gaps, so that buffers stay small.
     pub(crate) fn from_number(rank: usize, number: u64) -> Self {
         let mut layout = Self::standard(rank);
-        if number % 4 == 0 || rank == 0 {
+        if number.is_multiple_of(4) || rank == 0 {
             return layout;
         }
         let mut numbers = Numbers(number);

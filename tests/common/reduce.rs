@@ -1,6 +1,6 @@
 //! What a target holds after a list of updates, type by type.
 
-use ndarray::ArrayD;
+use ndarray::{Array, Dimension};
 use opkernels::{ReduceElement, Reduction};
 
 use super::value::Value;
@@ -17,7 +17,10 @@ pub(crate) trait Reduce: Value + ReduceElement {
 
 /// `array` ready to be compared: arithmetic may choose between the payloads of
 /// two NaNs, copying and comparing may not.
-pub(crate) fn settled<A: Value>(reduction: Reduction, array: &ArrayD<A>) -> ArrayD<A> {
+pub(crate) fn settled<A: Value, D: Dimension>(
+    reduction: Reduction,
+    array: &Array<A, D>,
+) -> Array<A, D> {
     match reduction {
         Reduction::Sum | Reduction::Prod | Reduction::Mean => array.mapv(A::with_one_nan),
         _ => array.clone(),

@@ -23,18 +23,23 @@ fn rolled() -> Array2<i32> {
 #[test]
 fn shifts_and_axes_in_every_form() -> Result<()> {
     let (data, rolled) = (data(), rolled());
-    assert_eq!(data.roll([1, -1], [0, 1])?, rolled);
+    let (shifts, axes) = ([1, -1], [0, 1]);
     assert_eq!(data.roll([1_i64, -1], [0_i64, -1])?, rolled);
     assert_eq!(data.roll([1_isize, -1], [-2_isize, -1])?, rolled);
     assert_eq!(data.roll([1, -1], [Axis(0), Axis(1)])?, rolled);
-    assert_eq!(data.roll(&[1, -1], &[0, 1])?, rolled);
+    assert_eq!(data.roll(shifts, axes)?, rolled);
+    let (shifts_ref, axes_ref): (&[i32; 2], &[i32; 2]) = (&shifts, &axes);
+    assert_eq!(data.roll(shifts_ref, axes_ref)?, rolled);
     assert_eq!(data.roll(&[1, -1][..], &[0, 1][..])?, rolled);
     assert_eq!(data.roll(vec![1, -1], vec![0, 1])?, rolled);
-    assert_eq!(data.roll(&vec![1, -1], &vec![Axis(0), Axis(1)])?, rolled);
+    let (shifts, axes) = (shifts.to_vec(), vec![Axis(0), Axis(1)]);
+    assert_eq!(data.roll(&shifts, &axes)?, rolled);
+    assert_eq!(data.roll(shifts, axes)?, rolled);
 
     let columns = array![[3, 1, 2], [6, 4, 5]];
     assert_eq!(data.roll(1, 1)?, columns);
-    assert_eq!(data.roll(&1, &1)?, columns);
+    let one: &i32 = &1;
+    assert_eq!(data.roll(one, one)?, columns);
     assert_eq!(data.roll(1_i64, -1_i64)?, columns);
     assert_eq!(data.roll(1_isize, -1_isize)?, columns);
     assert_eq!(data.roll(1, Axis(1))?, columns);
