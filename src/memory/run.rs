@@ -71,7 +71,6 @@ pub(super) unsafe fn copy_contiguous<'a, T: 'a, X: Take<'a, T>>(
             2..=3 => copy_block::<T, X, 2, true>(from, to, len),
             4..=7 => copy_block::<T, X, 4, true>(from, to, len),
             8..=16 => copy_block::<T, X, 8, true>(from, to, len),
-            _ if len <= LONG && stores_run_ahead(from, to) => copy_downward::<T, X>(from, to, len),
             _ => {
                 let from = slice::from_raw_parts(from, len);
                 let to = slice::from_raw_parts_mut(to.cast::<MaybeUninit<X::Out>>(), len);
@@ -141,7 +140,12 @@ pub(super) unsafe fn copy_grid<'a, T: 'a, X: Take<'a, T>>(
                 for row in 0..rows as isize {
                     let (from, to) =
                         (from.offset(row * row_strides[0]), to.offset(row * row_strides[1]));
-                    copy_run::<T, X>(from, to, len, strides);
+                    if (17..=LONG).contains(&len) && strides == [1, 1] && stores_run_ahead(from, to)
+                    {
+                        copy_downward::<T, X>(from, to, len);
+                    } else {
+                        copy_run::<T, X>(from, to, len, strides);
+                    }
                 }
             }
         }
