@@ -18,6 +18,10 @@ use super::take::Take;
 use crate::geometry::{RollDim, RollLoops};
 use crate::parallel::Job;
 
+/// Rows of up to this many bytes are staged; longer ones copy well by
+/// themselves.
+const SHORT: usize = 2 << 10;
+
 /// A roll ready to run.
 pub(crate) struct Roll<'c, 'a, T, X: Take<'a, T>> {
     /// The loops around the rows.
@@ -78,7 +82,7 @@ impl<'c, 'a, T, X: Take<'a, T>> Roll<'c, 'a, T, X> {
             && pattern.is_none()
             && size_of::<T>() == size_of::<X::Out>();
         let store = match Store::of::<X::Out>(rows * row.len) {
-            Store::Staged if row.shift == 0 || Stage::rows::<X::Out>(row.len) == 0 => Store::Direct,
+            Store::Staged if row.shift == 0 || row.len * size_of::<T>() > SHORT => Store::Direct,
             store if stageable => store,
             _ => Store::Direct,
         };
