@@ -1,5 +1,7 @@
 //! Shapes and strides, reduced to the fewest loops that describe them.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
@@ -66,10 +68,15 @@ impl<const N: usize> Nest<N> {
         self.dims.pop().unwrap_or(Dim::ONCE)
     }
 
-    /// Calls `visit` with the offsets of every turn of the loops, in order.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut([isize; N])) {
-        let mut cursor = Cursor::new(&self.dims, 0);
-        for _ in 0..self.len() {
+    /// Calls `visit` with the offsets of these turns of the loops, in order.
+    #[inline]
+    pub(crate) fn for_each(&self, turns: Range<usize>, mut visit: impl FnMut([isize; N])) {
+        if self.dims.is_empty() {
+            // Most calls have no loops around, and small ones notice.
+            return turns.for_each(|_| visit([0; N]));
+        }
+        let mut cursor = Cursor::new(&self.dims, turns.start);
+        for _ in turns {
             visit(cursor.offsets);
             cursor.advance();
         }

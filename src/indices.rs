@@ -50,7 +50,7 @@ fn view_inside<I: IndexInteger>(indices: &ArrayViewD<'_, I>, axis_len: usize) ->
 }
 
 /// Whether every index repeats along all axes after `axis`, so that each
-/// selects a whole row. Looks no further than the first row that differs.
+/// selects a whole row. Looks little further than the first row that differs.
 pub(crate) fn rows_repeat<I: IndexInteger, Q: Dimension>(
     indices: &ArrayView<'_, I, Q>,
     axis: usize,
@@ -61,10 +61,42 @@ pub(crate) fn rows_repeat<I: IndexInteger, Q: Dimension>(
     let Some(slice) = indices.as_slice().filter(|_| width >= WIDE) else {
         return false;
     };
-    slice.chunks_exact(width).all(|row| {
-        let differing = row.iter().fold(I::zero(), |bits, &index| bits | (index ^ row[0]));
-        differing == I::zero()
-    })
+    let differ = AtomicBool::new(false);
+    parallel::run(Repeats { indices: slice, width, differ: &differ }, GRAIN);
+    !differ.into_inner()
+}
+
+/// A part of the indices whose rows may each repeat one index.
+struct Repeats<'a, I> {
+    /// Whole rows.
+    indices: &'a [I],
+    width: usize,
+    differ: &'a AtomicBool,
+}
+
+impl<I: IndexInteger> Job for Repeats<'_, I> {
+    fn work(&self) -> usize {
+        size_of_val(self.indices)
+    }
+
+    fn split(self) -> std::result::Result<(Self, Self), Self> {
+        let rows = self.indices.len() / self.width;
+        if rows < 2 {
+            return Err(self);
+        }
+        let (left, right) = self.indices.split_at(rows / 2 * self.width);
+        Ok((Repeats { indices: left, ..self }, Repeats { indices: right, ..self }))
+    }
+
+    fn run(self) {
+        let repeats = self.indices.chunks_exact(self.width).all(|row| {
+            let differing = row.iter().fold(I::zero(), |bits, &index| bits | (index ^ row[0]));
+            differing == I::zero() && !self.differ.load(Ordering::Relaxed)
+        });
+        if !repeats {
+            self.differ.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// One of each index: an axis along which the indices were broadcast holds

@@ -128,6 +128,9 @@ pub trait ReduceElement: Copy + Send + Sync + Sealed + 'static {
     fn least(self, update: Self) -> Self;
     #[doc(hidden)]
     fn greatest(self, update: Self) -> Self;
+    /// Whether a mean divides the very sum that `add` builds up from `ZERO`.
+    #[doc(hidden)]
+    const MEAN_IS_SUM: bool = false;
     #[doc(hidden)]
     const MEAN_ZERO: Self::MeanSum;
     /// The sum of nothing but this value, down to the sign of a zero.
@@ -272,6 +275,7 @@ macro_rules! floats {
             const NARROW: bool = true;
             const ZERO: $float = 0.0;
             const ONE: $float = 1.0;
+            const MEAN_IS_SUM: bool = true;
             const MEAN_ZERO: $float = 0.0;
 
             fn supports(_reduction: Reduction) -> bool {
@@ -436,6 +440,7 @@ macro_rules! complex {
             const NARROW: bool = true;
             const ZERO: Self = Self::new(0.0, 0.0);
             const ONE: Self = Self::new(1.0, 0.0);
+            const MEAN_IS_SUM: bool = true;
             const MEAN_ZERO: Self = Self::ZERO;
 
             fn supports(reduction: Reduction) -> bool {

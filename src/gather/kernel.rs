@@ -18,6 +18,15 @@ use crate::parallel;
 /// Bytes of output from which on a second thread gives more than it costs.
 const GRAIN: usize = 1 << 20;
 
+/// What becomes of the output where an index is out of bounds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnError {
+    /// Nobody will see it.
+    Discarded,
+    /// It is as it was.
+    Untouched,
+}
+
 /// The gathered array.
 pub(super) fn returned<A, D, I, Q, O>(
     data: &ArrayRef<A, D>,
@@ -60,8 +69,7 @@ where
         Zip::from(out).and(&references).for_each(|slot, element| slot.clone_from(element));
         return Ok(());
     }
-    call.check_indices()?;
-    call.fill::<Cloned, O>(overwritable(out.view_mut()), &Written::default())
+    call.fill::<Cloned, O>(overwritable(out.view_mut()), &Written::default(), OnError::Untouched)
 }
 
 /// A gather whose attributes and shapes have been checked.
@@ -114,7 +122,7 @@ where
         let shape = self.plan.output_shape::<O>(self.data.shape(), self.indices.shape());
         let mut output = Output::<X::Out, O>::new(shape, None)?;
         let written = Written::default();
-        self.fill::<X, O>(output.view_mut(), &written)?;
+        self.fill::<X, O>(output.view_mut(), &written, OnError::Discarded)?;
         Ok(output.filled(&written))
     }
 
@@ -123,6 +131,7 @@ where
         &self,
         mut output: ArrayViewMut<'_, MaybeUninit<X::Out>, O>,
         written: &Written,
+        on_error: OnError,
     ) -> Result<()> {
         if output.is_empty() {
             return self.check_indices();
@@ -137,6 +146,12 @@ where
             let data = (data.shape(), data.strides());
             self.plan.loops(data, (indices.shape(), indices.strides()), output.strides())
         };
+        // Few indices are all resolved before the first row is copied, unless
+        // the job is cut in parts.
+        let bytes = output.len() * size_of::<X::Out>().max(1);
+        if on_error == OnError::Untouched && (bytes >= GRAIN || !loops.resolve_at_once()) {
+            self.check_indices()?;
+        }
         let refused = AtomicBool::new(false);
         let gather = gather::Gather::<A, I, X>::new(
             &loops,

@@ -43,6 +43,12 @@ pub(crate) struct Loops {
 const SPREAD: usize = 512 << 10;
 
 impl Loops {
+    /// Whether all indices make one chunk, so that a part which is the whole
+    /// gather resolves every one of them before it copies a row.
+    pub(crate) fn resolve_at_once(&self) -> bool {
+        self.around.dims().is_empty() && self.batch.len == 1 && self.row.len <= CHUNK
+    }
+
     /// Over how many elements of the data the gathered axis reaches.
     fn spread(&self) -> usize {
         self.axis_len.saturating_mul(self.axis_stride.unsigned_abs())
@@ -111,9 +117,9 @@ impl<'c, 'a, T, I: IndexInteger, X: Take<'a, T>> Gather<'c, 'a, T, I, X> {
     ) -> Self {
         assert!(!mem::needs_drop::<X::Out>());
         assert!(mode != Mode::Nowhere || fill.is_some());
-        assert_within(data.shape(), data.strides(), 0, loops.data());
-        assert_within(output.shape(), output.strides(), 0, loops.output());
-        assert_within(indices.shape(), indices.strides(), 0, loops.indices());
+        assert_within(data.shape(), data.strides(), 0, || loops.data());
+        assert_within(output.shape(), output.strides(), 0, || loops.output());
+        assert_within(indices.shape(), indices.strides(), 0, || loops.indices());
         Gather {
             loops,
             mode,
@@ -130,7 +136,7 @@ impl<'c, 'a, T, I: IndexInteger, X: Take<'a, T>> Gather<'c, 'a, T, I, X> {
 
     /// The parts of the gather, one for each turn of the loops around it.
     pub(crate) fn parts(&self, mut visit: impl FnMut(Part<'_, 'a, T, I, X>)) {
-        self.loops.around.for_each(|around| {
+        self.loops.around.for_each(0..self.loops.around.len(), |around| {
             visit(Part {
                 gather: self,
                 around,

@@ -63,8 +63,8 @@ impl<'c, 'a, T, X: Take<'a, T>> Roll<'c, 'a, T, X> {
         assert!(!mem::needs_drop::<X::Out>());
         assert!(!source.is_empty() && !destination.is_empty());
         let axes = |k: usize| loops.dims.iter().map(move |dim| (dim.len, dim.strides[k]));
-        assert_within(destination.shape(), destination.strides(), loops.origin[0], axes(0));
-        assert_within(source.shape(), source.strides(), loops.origin[1], axes(1));
+        assert_within(destination.shape(), destination.strides(), loops.origin[0], || axes(0));
+        assert_within(source.shape(), source.strides(), loops.origin[1], || axes(1));
         let (row, outer) = match loops.dims.split_last() {
             Some((row, outer)) => (*row, outer),
             None => (RollDim { len: 1, shift: 0, strides: [1; 2] }, &[][..]),

@@ -64,7 +64,7 @@ impl<'c, T> Roll<'c, T> {
         data: &'c mut ArrayViewMut<'_, T, D>,
     ) -> Self {
         assert!(!data.is_empty());
-        let axes = loops.dims.iter().map(|dim| (dim.len, dim.strides[0]));
+        let axes = || loops.dims.iter().map(|dim| (dim.len, dim.strides[0]));
         assert_within(data.shape(), data.strides(), loops.origin[0], axes);
         let mut outer = loops.dims.clone();
         let row = outer.pop().unwrap_or(RollDim { len: 1, shift: 0, strides: [1] });

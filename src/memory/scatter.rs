@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
+use super::lines::prefetch;
 use super::positions::Mode;
 use super::span::assert_within;
 use crate::args::IndexInteger;
-use crate::geometry::{Cursor, Dim, Nest};
+use crate::geometry::{Dim, Nest};
 use crate::parallel::Job;
 
 /// The loops of a scatter, with strides for indices, updates and target.
@@ -85,9 +86,9 @@ impl<'c, T, I: IndexInteger> Scatter<'c, T, I> {
         target: &'c mut ArrayViewMut<'_, T, D>,
     ) -> Self {
         let along = loops.along.len;
-        assert_within(indices.shape(), indices.strides(), 0, loops.of(0, along));
-        assert_within(updates.shape(), updates.strides(), 0, loops.of(1, along));
-        assert_within(target.shape(), target.strides(), 0, loops.of(2, loops.axis_len));
+        assert_within(indices.shape(), indices.strides(), 0, || loops.of(0, along));
+        assert_within(updates.shape(), updates.strides(), 0, || loops.of(1, along));
+        assert_within(target.shape(), target.strides(), 0, || loops.of(2, loops.axis_len));
         Scatter {
             loops,
             mode,
@@ -187,17 +188,14 @@ impl<T: Send + Sync, I: IndexInteger, F: Update<T>> Job for Part<'_, T, I, F> {
     }
 
     fn run(self) {
-        let checked = self.scatter.checked();
-        let mut cursor = Cursor::new(self.scatter.loops.around.dims(), self.lanes.around.start);
-        for _ in self.lanes.around.clone() {
-            match (self.scatter.loops.rows_share_indices(), checked) {
-                (true, true) => self.rows::<true>(cursor.offsets),
-                (true, false) => self.rows::<false>(cursor.offsets),
-                (false, true) => self.elements::<true>(cursor.offsets),
-                (false, false) => self.elements::<false>(cursor.offsets),
-            }
-            cursor.advance();
-        }
+        let Scatter { loops, .. } = self.scatter;
+        let (rows, checked) = (loops.rows_share_indices(), self.scatter.checked());
+        loops.around.for_each(self.lanes.around.clone(), |offsets| match (rows, checked) {
+            (true, true) => self.rows::<true>(offsets),
+            (true, false) => self.rows::<false>(offsets),
+            (false, true) => self.elements::<true>(offsets),
+            (false, false) => self.elements::<false>(offsets),
+        });
     }
 }
 
@@ -354,6 +352,11 @@ impl<T, I: IndexInteger, F: Update<T>> Part<'_, T, I, F> {
         unsafe {
             let (at, along) = self.begin(offsets);
             for turn in 0..along.len {
+                let later = along.len.min(turn + AHEAD + 1) - 1;
+                let later = at.turned(later, along.strides);
+                if let Some(position) = self.scatter.position::<CHECKED>(*later.indices) {
+                    prefetch(later.target.offset(position as isize * axis), second.len);
+                }
                 let at = at.turned(turn, along.strides);
                 for turn in 0..first.len {
                     let at = at.turned(turn, first.strides);
@@ -367,6 +370,9 @@ impl<T, I: IndexInteger, F: Update<T>> Part<'_, T, I, F> {
         }
     }
 }
+
+/// How many rows ahead of the one being reduced the next is asked for.
+const AHEAD: usize = 8;
 
 /// Applies a row of updates to a row of the target; strides of updates and
 /// target.

@@ -14,7 +14,6 @@ use super::lines::prefetch;
 use super::scatter::{Lanes, Scatter};
 use crate::args::IndexInteger;
 use crate::error::{Error, Result};
-use crate::geometry::Cursor;
 use crate::parallel::Job;
 
 /// How updates build up to a value.
@@ -159,15 +158,13 @@ impl<T: Send + Sync, I: IndexInteger, F: Fold<T>> Job for Part<'_, T, I, F> {
 
     fn run(mut self) {
         let loops = self.scatter.loops;
-        let mut cursor = Cursor::new(loops.around.dims(), self.lanes.around.start);
-        for _ in self.lanes.around.clone() {
+        let strides = loops.lanes[0].strides;
+        loops.around.for_each(self.lanes.around.clone(), |offsets| {
             for turn in self.lanes.lanes[0].clone() {
-                let strides = loops.lanes[0].strides;
-                let offset = |k: usize| cursor.offsets[k] + turn as isize * strides[k];
+                let offset = |k: usize| offsets[k] + turn as isize * strides[k];
                 self.fold_lanes([offset(0), offset(1), offset(2)]);
             }
-            cursor.advance();
-        }
+        });
     }
 }
 

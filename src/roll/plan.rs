@@ -106,7 +106,10 @@ impl Plan {
             }
             axes.push(dim);
         }
-        axes.sort_by_key(|dim| std::cmp::Reverse(dim.strides[0]));
+        let inward = |dim: &RollDim<N>| std::cmp::Reverse(dim.strides[0]);
+        if !axes.is_sorted_by_key(inward) {
+            axes.sort_by_key(inward);
+        }
         (axes, origin)
     }
 }

@@ -103,11 +103,11 @@ fn supported<A: ReduceElement>(reduction: Reduction) -> Result<()> {
 }
 
 /// A scatter whose attributes, shapes and indices have been checked.
-struct Call<'a, A, I, Q: Dimension, U: Dimension> {
-    plan: Plan,
+pub(super) struct Call<'a, A, I, Q: Dimension, U: Dimension> {
+    pub(super) plan: Plan,
     /// One index a row where each selects a whole row.
-    indices: ArrayView<'a, I, Q>,
-    updates: ArrayView<'a, A, U>,
+    pub(super) indices: ArrayView<'a, I, Q>,
+    pub(super) updates: ArrayView<'a, A, U>,
 }
 
 impl<'a, A, I, Q, U> Call<'a, A, I, Q, U>
@@ -150,7 +150,11 @@ where
     }
 
     /// Applies every update to its target.
-    fn apply<D: Dimension>(&self, target: ArrayViewMut<'_, A, D>, update: impl Update<A>) {
+    pub(super) fn apply<D: Dimension>(
+        &self,
+        target: ArrayViewMut<'_, A, D>,
+        update: impl Update<A>,
+    ) {
         self.scatter(target, |scatter| parallel::run(scatter.whole(update), GRAIN));
     }
 }
@@ -164,7 +168,7 @@ where
 {
     fn reduce<D: Dimension>(
         &self,
-        target: ArrayViewMut<'_, A, D>,
+        mut target: ArrayViewMut<'_, A, D>,
         attributes: &ScatterElements,
     ) -> Result<()> {
         let init = attributes.use_init_val;
@@ -176,13 +180,17 @@ where
             Reduction::Prod if A::NARROW => self.with_start(target, init, A::ONE, Prod),
             Reduction::Sum => return self.fold(target, WideSum { init }),
             Reduction::Prod => return self.fold(target, WideProd { init }),
-            Reduction::Mean => return self.fold(target, Mean { init }),
+            Reduction::Mean => {
+                if !self.mean_of_rows(target.view_mut(), init)? {
+                    return self.fold(target, Mean { init });
+                }
+            }
         }
         Ok(())
     }
 
     /// A reduction that starts from what the target holds, or from `start`.
-    fn with_start<D: Dimension>(
+    pub(super) fn with_start<D: Dimension>(
         &self,
         mut target: ArrayViewMut<'_, A, D>,
         init: bool,
@@ -257,7 +265,7 @@ impl<A: Copy + Send + Sync> Update<A> for Set<A> {
 macro_rules! updates {
     ($($name:ident: |$target:ident, $update:ident| $value:expr;)*) => {$(
         #[derive(Clone, Copy)]
-        struct $name;
+        pub(super) struct $name;
 
         impl<A: ReduceElement> Update<A> for $name {
             #[inline(always)]

@@ -1,6 +1,7 @@
 //! Scatter elements: write or reduce updates into an array at indices.
 
 mod kernel;
+mod mean;
 mod plan;
 
 use std::convert::Infallible;

@@ -1,5 +1,7 @@
 //! What a scatter means: all checks, and the loops that do it.
 
+use std::cmp::Reverse;
+
 use smallvec::SmallVec;
 
 use super::ScatterElements;
@@ -83,11 +85,15 @@ impl Plan {
             let repeats = indices.0[dim] < shape[dim];
             [if repeats { 0 } else { indices.1[dim] }, updates.1[dim], target[dim]]
         };
-        let mut dims: SmallVec<[usize; 6]> = (0..shape.len()).filter(|&dim| dim != axis).collect();
-        dims.sort_by_key(|&dim| std::cmp::Reverse(target[dim].unsigned_abs()));
         let mut lanes = Nest::default();
-        for &dim in &dims {
-            lanes.push(shape[dim], strides(dim));
+        let off_axis = (0..shape.len()).filter(|&dim| dim != axis);
+        let inward = |&dim: &usize| Reverse(target[dim].unsigned_abs());
+        if off_axis.clone().is_sorted_by_key(|dim| inward(&dim)) {
+            off_axis.for_each(|dim| lanes.push(shape[dim], strides(dim)));
+        } else {
+            let mut dims: SmallVec<[usize; 6]> = off_axis.collect();
+            dims.sort_by_key(inward);
+            dims.iter().for_each(|&dim| lanes.push(shape[dim], strides(dim)));
         }
         let along = Dim { len: shape[axis], strides: strides(axis) };
         let closer = |dim: &Dim<3>| dim.strides[2].unsigned_abs() < along.strides[2].unsigned_abs();
