@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
@@ -38,6 +39,12 @@ impl Loops {
         around
             .map(move |dim| (dim.len, dim.strides[array]))
             .chain([(along, self.along.strides[array])])
+    }
+
+    /// Whether lanes have no gaps, in indices, updates and target, and run
+    /// inside all other loops.
+    pub(crate) fn lanes_are_dense(&self) -> bool {
+        !self.lanes_innermost && self.along.strides == [1; 3]
     }
 
     /// Whether lanes next to each other share their indices, so that every
@@ -77,7 +84,8 @@ impl<'c, T, I: IndexInteger> Scatter<'c, T, I> {
     /// A scatter into `target`, none of the arrays empty.
     ///
     /// Invariant S3: under `Mode::Refuse`, `indices::check` has found all
-    /// indices within the axis. They stay borrowed, so they still are.
+    /// indices within the axis, or a part finds out before it uses them. They
+    /// stay borrowed, so they still are.
     pub(crate) fn new<Q: Dimension, U: Dimension, D: Dimension>(
         loops: &'c Loops,
         mode: Mode,
@@ -99,9 +107,16 @@ impl<'c, T, I: IndexInteger> Scatter<'c, T, I> {
         }
     }
 
-    /// All of it, as a job that applies `update`.
-    pub(crate) fn whole<F>(&self, update: F) -> Part<'_, T, I, F> {
-        Part { scatter: self, lanes: Lanes::all(self.loops), update }
+    /// All of it, as a job that applies `update`. With `refused`, the indices of
+    /// dense lanes have not been checked: a lane ends where some are out of
+    /// bounds, and `refused` tells.
+    pub(crate) fn whole<'g, F>(
+        &'g self,
+        update: F,
+        refused: Option<&'g AtomicBool>,
+    ) -> Part<'g, T, I, F> {
+        let refused = refused.filter(|_| self.checked() && self.loops.lanes_are_dense());
+        Part { scatter: self, lanes: Lanes::all(self.loops), update, refused }
     }
 
     /// The position that an index selects, if any. `CHECKED` says that the
@@ -167,6 +182,7 @@ pub(crate) struct Part<'g, T, I, F> {
     scatter: &'g Scatter<'g, T, I>,
     lanes: Lanes,
     update: F,
+    refused: Option<&'g AtomicBool>,
 }
 
 impl<T: Send + Sync, I: IndexInteger, F: Update<T>> Job for Part<'_, T, I, F> {
@@ -291,12 +307,33 @@ impl<T, I: IndexInteger, F: Update<T>> Part<'_, T, I, F> {
                 ([1, 1, 0], 1) => {
                     let indices = std::slice::from_raw_parts(at.indices, inner.len);
                     let updates = std::slice::from_raw_parts(at.updates, inner.len);
-                    self.apply_lane::<CHECKED>(at.target, indices, updates);
+                    match self.refused {
+                        Some(refused) => self.try_lane(at.target, indices, updates, refused),
+                        None => self.apply_lane::<CHECKED>(at.target, indices, updates),
+                    }
                 }
                 ([1, 1, 0], _) => self.apply_line::<CHECKED>(at, inner.len, [1, 1, 0], axis),
                 ([1, 1, 1], _) => self.apply_line::<CHECKED>(at, inner.len, [1, 1, 1], axis),
                 (strides, _) => self.apply_line::<CHECKED>(at, inner.len, strides, axis),
             }
+        }
+    }
+
+    /// A lane without gaps, up to the first index out of bounds. The comparison
+    /// costs less here than in a pass of its own: this loop waits for memory.
+    ///
+    /// # Safety
+    /// That of [`apply_lane`](Self::apply_lane).
+    #[inline(never)]
+    unsafe fn try_lane(&self, target: *mut T, indices: &[I], updates: &[T], refused: &AtomicBool) {
+        let axis_len = self.scatter.loops.axis_len;
+        for (&index, update) in indices.iter().zip(updates) {
+            let position = index.position(axis_len);
+            if position >= axis_len as u64 {
+                return refused.store(true, Ordering::Relaxed);
+            }
+            // SAFETY: the position is within the axis, as just compared.
+            unsafe { self.update.apply(&mut *target.add(position as usize), update) };
         }
     }
 

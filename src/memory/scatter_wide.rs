@@ -9,6 +9,7 @@
 //! takes follows the number of updates, not the length of the axis.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::lines::prefetch;
 use super::scatter::{Lanes, Scatter};
@@ -121,14 +122,23 @@ pub(crate) struct Part<'g, T, I, F: Fold<T>> {
     fold: F,
     way: Way,
     room: Room<F::Sum>,
+    /// Where to tell of an index out of bounds, if none has been looked at yet.
+    refused: Option<&'g AtomicBool>,
 }
 
 impl<'g, T, I: IndexInteger, F: Fold<T>> Part<'g, T, I, F> {
-    /// All of a scatter, as a job that folds its updates.
-    pub(crate) fn whole(scatter: &'g Scatter<'g, T, I>, fold: F) -> Result<Self> {
+    /// All of a scatter, as a job that folds its updates. With `refused`, the
+    /// indices have not been checked: where a lane has one out of bounds,
+    /// nothing is written to that lane, and `refused` tells.
+    pub(crate) fn whole(
+        scatter: &'g Scatter<'g, T, I>,
+        fold: F,
+        refused: Option<&'g AtomicBool>,
+    ) -> Result<Self> {
         let way = Way::of::<T, I, F::Sum>(scatter);
         let room = Room::new(scatter, way)?;
-        Ok(Part { scatter, lanes: Lanes::all(scatter.loops), fold, way, room })
+        let refused = refused.filter(|_| scatter.checked());
+        Ok(Part { scatter, lanes: Lanes::all(scatter.loops), fold, way, room, refused })
     }
 }
 
@@ -181,14 +191,28 @@ impl<T, I: IndexInteger, F: Fold<T>> Part<'_, T, I, F> {
                 first = last;
             }
         } else if self.scatter.loops.rows_share_indices() {
-            self.sort(offsets[0]);
-            self.fold_groups(offsets, lanes);
+            self.sort_and_fold(offsets, offsets[0], lanes);
         } else {
             for lane in lanes {
-                self.sort(offsets[0] + lane as isize * self.scatter.loops.lanes[1].strides[0]);
-                self.fold_groups(offsets, lane..lane + 1);
+                let indices = offsets[0] + lane as isize * self.scatter.loops.lanes[1].strides[0];
+                self.sort_and_fold(offsets, indices, lane..lane + 1);
             }
         }
+    }
+
+    /// Lanes that share the indices from this offset on.
+    fn sort_and_fold(&mut self, offsets: [isize; 3], indices: isize, lanes: Range<usize>) {
+        self.sort(indices);
+        if !self.refuses(self.room.placed.len() == self.scatter.loops.along.len) {
+            self.fold_groups(offsets, lanes);
+        }
+    }
+
+    /// Whether a lane is to be left as it is, because some of its indices are
+    /// out of bounds; if so, tells.
+    fn refuses(&self, none_outside: bool) -> bool {
+        let refused = self.refused.filter(|_| !none_outside);
+        refused.inspect(|refused| refused.store(true, Ordering::Relaxed)).is_some()
     }
 
     /// A few lanes next to each other: slot `position * lanes.len() + lane`.
@@ -210,10 +234,13 @@ impl<T, I: IndexInteger, F: Fold<T>> Part<'_, T, I, F> {
                 Slot { sum, count: 0 }
             }));
         }
-        if self.scatter.checked() {
-            self.add_to_slots::<true>(offsets, lanes.clone());
+        let none_outside = if self.scatter.checked() && self.refused.is_none() {
+            self.add_to_slots::<true>(offsets, lanes.clone())
         } else {
-            self.add_to_slots::<false>(offsets, lanes.clone());
+            self.add_to_slots::<false>(offsets, lanes.clone())
+        };
+        if self.refuses(none_outside) {
+            return;
         }
         let slots = self.room.slots.iter().enumerate();
         for (number, slot) in slots.filter(|(_, slot)| slot.count != 0) {
@@ -225,13 +252,22 @@ impl<T, I: IndexInteger, F: Fold<T>> Part<'_, T, I, F> {
         }
     }
 
-    fn add_to_slots<const CHECKED: bool>(&mut self, offsets: [isize; 3], lanes: Range<usize>) {
+    /// Adds the updates of these lanes to their slots, and tells whether each of
+    /// them had one.
+    fn add_to_slots<const CHECKED: bool>(
+        &mut self,
+        offsets: [isize; 3],
+        lanes: Range<usize>,
+    ) -> bool {
         let Scatter { loops, indices, updates, .. } = *self.scatter;
         let (along, across) = (loops.along, loops.lanes[1].strides);
         let (scatter, fold, width) = (self.scatter, self.fold, lanes.len());
         let slots = &mut self.room.slots[..];
+        let mut all = true;
         let mut add = |index: I, update: &T, lane: usize| {
-            if let Some(position) = scatter.position::<CHECKED>(index) {
+            let position = scatter.position::<CHECKED>(index);
+            all &= position.is_some();
+            if let Some(position) = position {
                 // SAFETY: the position is within the axis (S3, or `position`
                 // compared it), and there is a slot for each and each lane.
                 let slot = unsafe { slots.get_unchecked_mut(position * width + lane) };
@@ -249,7 +285,7 @@ impl<T, I: IndexInteger, F: Fold<T>> Part<'_, T, I, F> {
                 let indices = std::slice::from_raw_parts(indices, along.len);
                 let updates = std::slice::from_raw_parts(updates, along.len);
                 indices.iter().zip(updates).for_each(|(&index, update)| add(index, update, 0));
-                return;
+                return all;
             }
             for k in 0..along.len as isize {
                 for lane in 0..width as isize {
@@ -259,6 +295,7 @@ impl<T, I: IndexInteger, F: Fold<T>> Part<'_, T, I, F> {
                 }
             }
         }
+        all
     }
 
     /// Sorts the updates of the lane whose indices start at `offset` by

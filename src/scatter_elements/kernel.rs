@@ -1,12 +1,15 @@
 //! How a scatter moves memory.
 
+use std::sync::atomic::AtomicBool;
+
 use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Axis, Dimension};
 
 use super::ScatterElements;
 use super::plan::Plan;
 use crate::args::IndexInteger;
 use crate::error::{Error, Result};
-use crate::indices::{check, rows_repeat};
+use crate::indices::{self, first_outside, rows_repeat};
+use crate::memory::positions::Mode;
 use crate::memory::scatter::{Scatter, Update};
 use crate::memory::scatter_wide::{self, Fold};
 use crate::parallel;
@@ -32,7 +35,7 @@ where
 {
     let call = Call::new(data.shape(), indices, updates, attributes)?;
     let mut target = standard_copy(data)?;
-    call.apply(target.view_mut(), Overwrite);
+    call.apply(target.view_mut(), Overwrite, Check::OnTheWay)?;
     Ok(target)
 }
 
@@ -51,8 +54,7 @@ where
     U: Dimension,
 {
     let call = Call::new(target.shape(), indices, updates, attributes)?;
-    call.apply(target.view_mut(), Overwrite);
-    Ok(())
+    call.apply(target.view_mut(), Overwrite, Check::First)
 }
 
 /// A copy of the data with updates reduced into it.
@@ -72,7 +74,7 @@ where
     supported::<A>(attributes.reduction)?;
     let call = Call::new(data.shape(), indices, updates, attributes)?;
     let mut target = standard_copy(data)?;
-    call.reduce(target.view_mut(), attributes)?;
+    call.reduce(target.view_mut(), attributes, Check::OnTheWay)?;
     Ok(target)
 }
 
@@ -92,7 +94,29 @@ where
 {
     supported::<A>(attributes.reduction)?;
     let call = Call::new(target.shape(), indices, updates, attributes)?;
-    call.reduce(target.view_mut(), attributes)
+    // A mean is written when it is complete, and needs no copy to be safe.
+    if attributes.reduction != Reduction::Mean
+        && call.many_indices(target.len() * size_of::<A>())
+        && let Ok(mut copy) = standard_copy(target)
+    {
+        call.reduce(copy.view_mut(), attributes, Check::OnTheWay)?;
+        target.assign(&copy);
+        return Ok(());
+    }
+    call.reduce(target.view_mut(), attributes, Check::First)
+}
+
+/// When indices are compared with the axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Check {
+    /// All before the first update, so that an error leaves the target as it
+    /// was.
+    First,
+    /// Where that is faster, a few at a time just before they are used: on an
+    /// error the target is discarded.
+    OnTheWay,
+    /// They have been.
+    Done,
 }
 
 fn supported<A: ReduceElement>(reduction: Reduction) -> Result<()> {
@@ -102,7 +126,7 @@ fn supported<A: ReduceElement>(reduction: Reduction) -> Result<()> {
     Err(Error::UnsupportedReduction { reduction, element: std::any::type_name::<A>() })
 }
 
-/// A scatter whose attributes, shapes and indices have been checked.
+/// A scatter whose attributes and shapes have been checked.
 pub(super) struct Call<'a, A, I, Q: Dimension, U: Dimension> {
     pub(super) plan: Plan,
     /// One index a row where each selects a whole row.
@@ -128,34 +152,76 @@ where
         if rows_repeat(&indices, plan.axis) {
             (plan.axis + 1..data.len()).for_each(|dim| indices.collapse_axis(Axis(dim), 0));
         }
-        check(&indices, plan.mode, plan.axis, plan.axis_len)?;
         Ok(Call { plan, indices, updates })
     }
 
+    /// Whether there are so many indices along the last axis that copying a
+    /// target of `target_bytes` there and back costs less than looking at them
+    /// all first.
+    fn many_indices(&self, target_bytes: usize) -> bool {
+        /// From how many on it matters.
+        const MANY: usize = 1 << 10;
+        let Plan { axis, mode, .. } = self.plan;
+        let indices = self.indices.len();
+        mode == Mode::Refuse
+            && indices >= MANY
+            && indices * size_of::<I>() >= target_bytes.saturating_mul(2)
+            && axis + 1 == self.indices.ndim()
+            && self.indices.strides()[axis] == 1
+            && self.updates.strides()[axis] == 1
+    }
+
+    pub(super) fn check(&self, check: Check) -> Result<()> {
+        let Plan { mode, axis, axis_len } = self.plan;
+        if check == Check::Done {
+            return Ok(());
+        }
+        indices::check(&self.indices, mode, axis, axis_len)
+    }
+
     /// Hands the scatter to `run`, unless there is nothing to do.
-    fn scatter<D: Dimension, R>(
+    fn scatter<D: Dimension>(
         &self,
         mut target: ArrayViewMut<'_, A, D>,
-        run: impl FnOnce(&Scatter<'_, A, I>) -> R,
-    ) -> Option<R> {
+        check: Check,
+        run: impl FnOnce(&Scatter<'_, A, I>) -> Result<()>,
+    ) -> Result<()> {
         // A target can be empty with indices left where all are skipped.
         if self.indices.is_empty() || target.is_empty() {
-            return None;
+            return self.check(check);
         }
         let (indices, updates) = (self.indices.view(), self.updates.view());
         let indices_axes = (indices.shape(), indices.strides());
         let updates_axes = (updates.shape(), updates.strides());
         let loops = self.plan.loops(indices_axes, updates_axes, target.strides());
-        Some(run(&Scatter::new(&loops, self.plan.mode, &indices, &updates, &mut target)))
+        if check != Check::OnTheWay || !loops.lanes_are_dense() {
+            self.check(check)?;
+        }
+        run(&Scatter::new(&loops, self.plan.mode, &indices, &updates, &mut target))
     }
 
     /// Applies every update to its target.
-    pub(super) fn apply<D: Dimension>(
+    pub(super) fn apply<D: Dimension, F: Update<A>>(
         &self,
         target: ArrayViewMut<'_, A, D>,
-        update: impl Update<A>,
-    ) {
-        self.scatter(target, |scatter| parallel::run(scatter.whole(update), GRAIN));
+        update: F,
+        check: Check,
+    ) -> Result<()> {
+        let check = if F::BACKWARD && check == Check::OnTheWay { Check::First } else { check };
+        let refused = AtomicBool::new(false);
+        self.scatter(target, check, |scatter| {
+            let refused = (check == Check::OnTheWay).then_some(&refused);
+            parallel::run(scatter.whole(update, refused), GRAIN);
+            Ok(())
+        })?;
+        self.none_refused(refused)
+    }
+
+    fn none_refused(&self, refused: AtomicBool) -> Result<()> {
+        if refused.into_inner() {
+            return Err(first_outside(&self.indices, self.plan.axis, self.plan.axis_len));
+        }
+        Ok(())
     }
 }
 
@@ -168,25 +234,24 @@ where
 {
     fn reduce<D: Dimension>(
         &self,
-        mut target: ArrayViewMut<'_, A, D>,
+        target: ArrayViewMut<'_, A, D>,
         attributes: &ScatterElements,
+        check: Check,
     ) -> Result<()> {
         let init = attributes.use_init_val;
         match attributes.reduction {
-            Reduction::None => self.apply(target, Overwrite),
-            Reduction::Min => self.with_first(target, init, Min),
-            Reduction::Max => self.with_first(target, init, Max),
-            Reduction::Sum if A::NARROW => self.with_start(target, init, A::ZERO, Sum),
-            Reduction::Prod if A::NARROW => self.with_start(target, init, A::ONE, Prod),
-            Reduction::Sum => return self.fold(target, WideSum { init }),
-            Reduction::Prod => return self.fold(target, WideProd { init }),
-            Reduction::Mean => {
-                if !self.mean_of_rows(target.view_mut(), init)? {
-                    return self.fold(target, Mean { init });
-                }
-            }
+            Reduction::None => self.apply(target, Overwrite, check),
+            Reduction::Min => self.with_first(target, init, Min, check),
+            Reduction::Max => self.with_first(target, init, Max, check),
+            Reduction::Sum if A::NARROW => self.with_start(target, init, A::ZERO, Sum, check),
+            Reduction::Prod if A::NARROW => self.with_start(target, init, A::ONE, Prod, check),
+            Reduction::Sum => self.fold(target, WideSum { init }, check),
+            Reduction::Prod => self.fold(target, WideProd { init }, check),
+            Reduction::Mean => match self.axis_across(&target) {
+                Some(across) => self.mean_of_rows(target, across, init, check),
+                None => self.fold(target, Mean { init }, check),
+            },
         }
-        Ok(())
     }
 
     /// A reduction that starts from what the target holds, or from `start`.
@@ -196,11 +261,13 @@ where
         init: bool,
         start: A::Wide,
         update: impl Update<A>,
-    ) {
+        mut check: Check,
+    ) -> Result<()> {
         if !init {
-            self.apply(target.view_mut(), Set(A::narrow(start)));
+            self.apply(target.view_mut(), Set(A::narrow(start)), check)?;
+            check = Check::Done;
         }
-        self.apply(target, update);
+        self.apply(target, update, check)
     }
 
     /// A reduction that starts from what the target holds, or from the first
@@ -210,20 +277,34 @@ where
         mut target: ArrayViewMut<'_, A, D>,
         init: bool,
         update: impl Update<A>,
-    ) {
+        mut check: Check,
+    ) -> Result<()> {
         if !init {
-            self.apply(target.view_mut(), FirstWins);
+            self.apply(target.view_mut(), FirstWins, check)?;
+            check = Check::Done;
         }
-        self.apply(target, update);
+        self.apply(target, update, check)
     }
 
-    fn fold<D: Dimension>(&self, target: ArrayViewMut<'_, A, D>, fold: impl Fold<A>) -> Result<()> {
-        let done = self.scatter(target, |scatter| {
-            let whole = scatter_wide::Part::whole(scatter, fold)?;
-            parallel::run(whole, GRAIN);
+    fn fold<D: Dimension>(
+        &self,
+        target: ArrayViewMut<'_, A, D>,
+        fold: impl Fold<A>,
+        check: Check,
+    ) -> Result<()> {
+        // The target of a single lane is written after its last index.
+        let single = self.updates.len() == self.updates.shape()[self.plan.axis];
+        let on_the_way = check == Check::OnTheWay || (check == Check::First && single);
+        if !on_the_way || target.is_empty() {
+            self.check(check)?;
+        }
+        let refused = AtomicBool::new(false);
+        self.scatter(target, Check::Done, |scatter| {
+            let refused = on_the_way.then_some(&refused);
+            parallel::run(scatter_wide::Part::whole(scatter, fold, refused)?, GRAIN);
             Ok(())
-        });
-        done.unwrap_or(Ok(()))
+        })?;
+        self.none_refused(refused)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use ndarray::{Array, ArrayViewMut, Axis, Dimension, IxDyn, Slice, Zip};
 
-use super::kernel::{Call, Sum};
+use super::kernel::{Call, Check, Sum};
 use crate::args::IndexInteger;
 use crate::error::{Error, Result};
 use crate::reduce::ReduceElement;
@@ -15,19 +15,19 @@ where
     Q: Dimension,
     U: Dimension,
 {
-    /// Averages updates into the target by summing and dividing in place.
-    /// False, and nothing is done, where that does not serve.
+    /// Averages updates into the target by summing and dividing in place, row
+    /// by row along the axis `across`.
     pub(super) fn mean_of_rows<D: Dimension>(
         &self,
         mut target: ArrayViewMut<'_, A, D>,
+        across: usize,
         init: bool,
-    ) -> Result<bool> {
-        let Some(across) = self.axis_across(&target) else {
-            return Ok(false);
-        };
+        check: Check,
+    ) -> Result<()> {
+        self.check(check)?;
         let mut counts = self.room_for_counts(&target)?;
         self.count(counts.view_mut())?;
-        self.with_start(target.view_mut(), init, A::ZERO, Sum);
+        self.with_start(target.view_mut(), init, A::ZERO, Sum, Check::Done)?;
         for dim in (0..target.ndim()).filter(|&dim| dim != self.plan.axis) {
             target.slice_axis_inplace(Axis(dim), Slice::from(..self.updates.shape()[dim]));
         }
@@ -40,12 +40,15 @@ where
                 }
             },
         );
-        Ok(true)
+        Ok(())
     }
 
     /// The axis along which elements of a row lie closest, where rows are worth
     /// it and dividing all of them costs less than sorting the updates.
-    fn axis_across<D: Dimension>(&self, target: &ArrayViewMut<'_, A, D>) -> Option<usize> {
+    pub(super) fn axis_across<D: Dimension>(
+        &self,
+        target: &ArrayViewMut<'_, A, D>,
+    ) -> Option<usize> {
         /// Shorter rows do not pay for counting apart.
         const WIDE: usize = 4;
         let (axis, shape) = (self.plan.axis, self.updates.shape());
@@ -98,7 +101,6 @@ where
             shape: indices.shape().to_vec(),
             element_size: size_of::<u64>(),
         })?;
-        Call { plan: self.plan, indices, updates }.apply(counts, Sum);
-        Ok(())
+        Call { plan: self.plan, indices, updates }.apply(counts, Sum, Check::Done)
     }
 }
