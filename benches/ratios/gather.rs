@@ -15,6 +15,7 @@ pub(crate) fn workloads() -> Vec<Entry> {
         ("g2_rows256", |name| rows(name, 200_000, 64, 20_000)),
         ("g2_rows64", |name| rows(name, 4_000_000, 16, 200_000)),
         ("g2_rows3k", |name| rows(name, 80_000, 768, 5_000)),
+        ("g2_rows4k", |name| rows(name, 65_536, 1024, 16_384)),
         ("g3_take1d", g3),
         ("g3_take1d_1M", |name| take(name, 100_000, 1_000_000)),
         ("g4_lastaxis", g4),

@@ -41,7 +41,7 @@ fn prefetch_line(_address: *const u8) {}
 /// addresses. Where stores run a little ahead of loads in these, each load
 /// seems to need what has just been stored. Copying downward avoids it.
 #[inline(always)]
-pub(super) fn stores_run_ahead<T, U>(from: *const T, to: *const U) -> bool {
+fn stores_run_ahead<T, U>(from: *const T, to: *const U) -> bool {
     const PAGE: usize = 4096;
     const LITTLE: usize = 2048;
     let ahead = to.addr().wrapping_sub(from.addr()) % PAGE;
@@ -50,7 +50,7 @@ pub(super) fn stores_run_ahead<T, U>(from: *const T, to: *const U) -> bool {
 
 /// From this many bytes on a result does not fit in the caches beside its
 /// source, and stores that pass by them spare reading what is overwritten.
-pub(super) const STREAMED: usize = 32 << 20;
+pub(super) const STREAMED: usize = 16 << 20;
 
 /// Copies bytes, where `PAST` with stores that pass by the caches, and asks for
 /// as many bytes from `next` on, any address, meanwhile. Whoever writes past

@@ -213,7 +213,8 @@ impl<'a, T, X: Take<'a, T>> Part<'_, 'a, T, X> {
         let (Range { start, end }, RollDim { len, shift, .. }) = (self.row.clone(), self.roll.row);
         let cut = shift.clamp(start, end);
         let round = Run { to: start..cut, from: start + len - shift };
-        [round, Run { to: cut..end, from: cut.saturating_sub(shift) }]
+        let on = Run { to: cut..end, from: cut.saturating_sub(shift) };
+        if round.to.len() < on.to.len() { [on, round] } else { [round, on] }
     }
 
     /// Copies a block.

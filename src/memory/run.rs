@@ -3,7 +3,6 @@
 use std::mem::MaybeUninit;
 use std::slice;
 
-use super::lines::stores_run_ahead;
 use super::take::Take;
 
 /// Copies `len` elements, with strides for source and destination.
@@ -122,12 +121,6 @@ pub(super) unsafe fn copy_grid<'a, T: 'a, X: Take<'a, T>>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        let (mut from, mut to, mut row_strides) = (from, to, row_strides);
-        if rows > 1 && stores_run_ahead(from, to) {
-            from = from.offset((rows - 1) as isize * row_strides[0]);
-            to = to.offset((rows - 1) as isize * row_strides[1]);
-            row_strides = row_strides.map(|stride| -stride);
-        }
         match (strides, len) {
             (_, 0) => {}
             ([1, 1], 1) => copy_blocks::<T, X, 1, false>(from, to, rows, row_strides, len),
@@ -136,16 +129,19 @@ pub(super) unsafe fn copy_grid<'a, T: 'a, X: Take<'a, T>>(
             ([1, 1], 4..=8) => copy_blocks::<T, X, 4, true>(from, to, rows, row_strides, len),
             ([1, 1], 9..=16) => copy_blocks::<T, X, 8, true>(from, to, rows, row_strides, len),
             ([1, 1], 17..=32) => copy_blocks::<T, X, 16, true>(from, to, rows, row_strides, len),
+            ([1, 1], 33..=64) if size_of::<T>() < 4 => {
+                copy_blocks::<T, X, 32, true>(from, to, rows, row_strides, len);
+            }
+            ([1, 1], _) if len <= MEDIUM / size_of::<T>().max(1) => match size_of::<T>() {
+                1 => copy_medium::<T, X, 64>(from, to, rows, row_strides, len),
+                2 => copy_medium::<T, X, 32>(from, to, rows, row_strides, len),
+                _ => copy_medium::<T, X, 16>(from, to, rows, row_strides, len),
+            },
             _ => {
                 for row in 0..rows as isize {
                     let (from, to) =
                         (from.offset(row * row_strides[0]), to.offset(row * row_strides[1]));
-                    if (17..=LONG).contains(&len) && strides == [1, 1] && stores_run_ahead(from, to)
-                    {
-                        copy_downward::<T, X>(from, to, len);
-                    } else {
-                        copy_run::<T, X>(from, to, len, strides);
-                    }
+                    copy_run::<T, X>(from, to, len, strides);
                 }
             }
         }
@@ -174,25 +170,32 @@ unsafe fn copy_blocks<'a, T: 'a, X: Take<'a, T>, const N: usize, const OVERLAP: 
     }
 }
 
-/// From this many elements on a copy routine looks after itself.
-const LONG: usize = 4096;
+/// Rows of up to this many bytes are copied block by block: a copy routine that
+/// is called for each does not know that the next row follows.
+const MEDIUM: usize = 32 << 10;
 
-/// Copies contiguous elements from the last to the first.
+/// Copies rows of contiguous elements, each block by block.
 ///
 /// # Safety
-/// That of [`copy_run`]; there are at least 16 elements.
+/// That of [`copy_grid`]; there are at least `N` elements in a row.
 #[allow(unsafe_code)]
 #[inline(never)]
-unsafe fn copy_downward<'a, T: 'a, X: Take<'a, T>>(from: *const T, to: *mut X::Out, len: usize) {
-    const N: usize = 16;
-    let mut end = len;
-    // SAFETY: the caller's promise; each block lies in the run.
-    unsafe {
-        while end >= N {
-            end -= N;
-            copy_block::<T, X, N, false>(from.add(end), to.add(end), N);
+unsafe fn copy_medium<'a, T: 'a, X: Take<'a, T>, const N: usize>(
+    from: *const T,
+    to: *mut X::Out,
+    rows: usize,
+    row_strides: [isize; 2],
+    len: usize,
+) {
+    for row in 0..rows as isize {
+        // SAFETY: the caller's promise; each block lies in the row.
+        unsafe {
+            let (from, to) = (from.offset(row * row_strides[0]), to.offset(row * row_strides[1]));
+            for block in 0..len / N {
+                copy_block::<T, X, N, false>(from.add(block * N), to.add(block * N), N);
+            }
+            copy_block::<T, X, N, false>(from.add(len - N), to.add(len - N), N);
         }
-        copy_block::<T, X, N, false>(from, to, N);
     }
 }
 
