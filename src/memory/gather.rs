@@ -12,6 +12,7 @@ use super::output::Written;
 use super::positions::{Buffer, CHUNK, Mode, Positions, resolve};
 use super::rows::{Rows, copy_batches};
 use super::span::assert_within;
+use super::stage::Store;
 use super::take::Take;
 use crate::args::IndexInteger;
 use crate::geometry::{Dim, Nest};
@@ -91,6 +92,7 @@ pub(crate) struct Gather<'c, 'a, T, I, X: Take<'a, T>> {
     /// Whether the rows of one turn spread over more memory than the caches
     /// near a core hold.
     prefetch: bool,
+    store: Store,
     /// The first elements of arrays that the loops do not leave (`new` asserts
     /// it).
     data: *const T,
@@ -125,6 +127,10 @@ impl<'c, 'a, T, I: IndexInteger, X: Take<'a, T>> Gather<'c, 'a, T, I, X> {
             mode,
             fill,
             prefetch: loops.spread() * size_of::<T>() >= SPREAD,
+            store: match size_of::<T>() == size_of::<X::Out>() {
+                true => Store::of::<X::Out>(output.len()),
+                false => Store::Direct,
+            },
             data: data.as_ptr(),
             indices: indices.as_ptr(),
             output: output.as_mut_ptr().cast(),
@@ -344,6 +350,7 @@ impl<'a, T, I: IndexInteger, X: Take<'a, T>> Part<'_, 'a, T, I, X> {
             gapless: self.inner.len() == loops.inner.len
                 && loops.outer.strides[0] == (loops.axis_len * loops.inner.len) as isize,
             prefetch: self.gather.prefetch,
+            store: self.gather.store,
         };
         // SAFETY: all turns named here lie in the ranges of this part, so with
         // positions less than `axis_len` (C1) the loops stay in the data, and

@@ -1,7 +1,7 @@
 //! Cache lines: asking for them early, and writing past the caches.
 
 /// How much of a row is asked for ahead of time; the rest follows by itself.
-const FAR: usize = 1024;
+const FAR: usize = 4096;
 
 /// Asks for the first lines of `len` elements. Any address will do: nothing is
 /// read.

@@ -266,7 +266,7 @@ impl<'a, T, X: Take<'a, T>> Part<'_, 'a, T, X> {
                     copy_grid::<T, X>(source, room, block.rows, row_strides, to.len(), [1, 1]);
                 } else {
                     let destination = destination.offset(block.offsets[0] + to.start as isize);
-                    stream_run(source.cast(), destination, to.len());
+                    stream_run(source.cast(), destination, to.len(), source.cast());
                 }
             }
         }

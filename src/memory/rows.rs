@@ -5,6 +5,7 @@ use super::plain::is_plain;
 use super::positions::{NOWHERE, Positions};
 use super::run::{copy_block, copy_run};
 use super::shuffle::{FEWEST, Pattern};
+use super::stage::{self, Store, stream_run};
 use super::take::Take;
 use crate::geometry::Dim;
 
@@ -21,7 +22,13 @@ pub(super) struct Rows {
     pub(super) gapless: bool,
     /// Whether to ask for rows ahead of time.
     pub(super) prefetch: bool,
+    /// How the destination is written: past the caches only if it is plain, and
+    /// taking its elements is copying them.
+    pub(super) store: Store,
 }
+
+/// Rows of at least this many bytes may be written past the caches.
+const STREAMED_ROW: usize = 1 << 10;
 
 /// How many rows ahead of the one being copied the next is asked for: a miss
 /// takes as long as a few short rows, or one long one.
@@ -69,6 +76,9 @@ impl Rows {
                     17..=32 => self.copy_blocks::<T, X, 16, true>(from, to, positions),
                     33..=64 if size_of::<T>() <= 4 => {
                         self.copy_blocks::<T, X, 32, true>(from, to, positions);
+                    }
+                    len if self.store == Store::Past && len * size_of::<T>() >= STREAMED_ROW => {
+                        self.copy_past::<T, X>(from, to, positions);
                     }
                     _ => self.copy_runs::<T, X>(from, to, positions),
                 }
@@ -187,6 +197,36 @@ impl Rows {
         unsafe {
             self.each_row(from, to, positions, |from, to| copy_run::<T, X>(from, to, len, strides));
         }
+    }
+
+    /// Contiguous rows of plain elements, written past the caches.
+    ///
+    /// # Safety
+    /// That of [`copy`](Self::copy), and of the field `store`.
+    #[inline(never)]
+    unsafe fn copy_past<'a, T: 'a, X: Take<'a, T>>(
+        self,
+        from: *const T,
+        to: *mut X::Out,
+        positions: &[usize],
+    ) {
+        let Rows { outer, axis_stride, row_stride, inner, .. } = self;
+        for turn in 0..outer.len as isize {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let from = from.offset(turn * outer.strides[0]);
+                let to = to.offset(turn * outer.strides[1]);
+                let row = |position: usize| from.wrapping_offset(position as isize * axis_stride);
+                for (k, &position) in positions.iter().enumerate() {
+                    // A line of the next row is asked for with each line of this
+                    // one: asked for all at once, they would wait for each other.
+                    let next = row(*positions.get(k + 1).unwrap_or(&position));
+                    let to = to.offset(k as isize * row_stride);
+                    stream_run(row(position).cast(), to, inner.len, next.cast());
+                }
+            }
+        }
+        stage::finish();
     }
 
     /// Hands the beginning of each row, in source and destination, to `copy`,

@@ -89,15 +89,15 @@ impl Stage {
     }
 }
 
-/// Streams `len` elements.
+/// Streams `len` elements, and asks for as many from `next` on meanwhile.
 ///
 /// # Safety
 /// `T` is plain; `len` elements can be read from `from` and written to `to`,
 /// and the two do not overlap.
 #[allow(unsafe_code)]
-pub(super) unsafe fn stream_run<T>(from: *const T, to: *mut T, len: usize) {
+pub(super) unsafe fn stream_run<T>(from: *const T, to: *mut T, len: usize, next: *const T) {
     // SAFETY: the caller's promise; plain elements are initialised bytes.
-    unsafe { stream::<true>(from.cast(), to.cast(), len * size_of::<T>(), from.cast()) };
+    unsafe { stream::<true>(from.cast(), to.cast(), len * size_of::<T>(), next.cast()) };
 }
 
 /// Ends the streaming of one thread.
