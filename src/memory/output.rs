@@ -24,6 +24,15 @@ impl Written {
     }
 }
 
+/// Whether the memory of a destination has been written to before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pages {
+    /// The system clears each page when it is first written to.
+    Fresh,
+    /// It has, or the allocator may have handed them out before.
+    Mapped,
+}
+
 /// An array whose elements are not written yet.
 ///
 /// Its elements are never dropped before [`filled`](Self::filled) says that
@@ -43,6 +52,14 @@ impl<T, D: Dimension> Output<T, D> {
         elements.try_reserve_exact(len).map_err(|_| Error::AllocationFailed { bytes })?;
         advice::expect_large_writes(elements.as_mut_ptr(), bytes);
         Ok(Output { array: arrange(with_len(elements, len), shape, strides)? })
+    }
+
+    pub(crate) fn pages(&self) -> Pages {
+        /// From this many bytes on the common allocators return memory to the
+        /// system as soon as it is freed.
+        const RETURNED: usize = 32 << 20;
+        let bytes = self.array.len().saturating_mul(size_of::<T>());
+        if bytes >= RETURNED { Pages::Fresh } else { Pages::Mapped }
     }
 
     pub(crate) fn view_mut(&mut self) -> ArrayViewMut<'_, MaybeUninit<T>, D> {

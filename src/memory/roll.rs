@@ -8,7 +8,7 @@ use std::ops::Range;
 use ndarray::{ArrayView, ArrayViewMut, Dimension};
 use smallvec::SmallVec;
 
-use super::output::Written;
+use super::output::{Pages, Written};
 use super::plain::is_plain;
 use super::run::copy_grid;
 use super::shuffle::{FEWEST, Pattern};
@@ -59,6 +59,7 @@ impl<'c, 'a, T, X: Take<'a, T>> Roll<'c, 'a, T, X> {
         source: &ArrayView<'a, T, D>,
         destination: &'c mut ArrayViewMut<'_, MaybeUninit<X::Out>, O>,
         written: &'c Written,
+        pages: Pages,
     ) -> Self {
         assert!(!mem::needs_drop::<X::Out>());
         assert!(!source.is_empty() && !destination.is_empty());
@@ -81,7 +82,12 @@ impl<'c, 'a, T, X: Take<'a, T>> Roll<'c, 'a, T, X> {
             && follow
             && pattern.is_none()
             && size_of::<T>() == size_of::<X::Out>();
-        let store = match Store::of::<X::Out>(rows * row.len) {
+        let store = match (Store::of::<X::Out>(rows * row.len), pages) {
+            // The system clears them by way of the caches.
+            (Store::Past, Pages::Fresh) => Store::Staged,
+            (store, _) => store,
+        };
+        let store = match store {
             Store::Staged if row.shift == 0 || row.len * size_of::<T>() > SHORT => Store::Direct,
             store if stageable => store,
             _ => Store::Direct,

@@ -7,7 +7,7 @@ use ndarray::{Array, ArrayRef, ArrayView, ArrayViewMut, Dimension, Zip};
 use super::plan::Plan;
 use crate::args::{IntoAxes, IntoShifts};
 use crate::error::{Error, Result};
-use crate::memory::output::{Written, overwritable};
+use crate::memory::output::{Pages, Written, overwritable};
 use crate::memory::{Borrowed, Cloned, Output, Take, roll, roll_inplace};
 use crate::parallel;
 
@@ -63,6 +63,7 @@ where
             &data.view(),
             overwritable(out.view_mut()),
             &Written::default(),
+            Pages::Mapped,
         );
     }
     Ok(())
@@ -128,7 +129,8 @@ where
 {
     let mut output = Output::<X::Out, D>::new(data.raw_dim(), layout)?;
     let written = Written::default();
-    fill::<A, X, D, D>(plan, data, output.view_mut(), &written);
+    let pages = output.pages();
+    fill::<A, X, D, D>(plan, data, output.view_mut(), &written, pages);
     Ok(output.filled(&written))
 }
 
@@ -137,6 +139,7 @@ fn fill<'a, A, X, D, O>(
     data: &ArrayView<'a, A, D>,
     mut output: ArrayViewMut<'_, MaybeUninit<X::Out>, O>,
     written: &Written,
+    pages: Pages,
 ) where
     A: Sync,
     X: Take<'a, A>,
@@ -147,6 +150,6 @@ fn fill<'a, A, X, D, O>(
         return;
     }
     let loops = plan.loops(data.shape(), [output.strides(), data.strides()]);
-    let roll = roll::Roll::<A, X>::new(&loops, data, &mut output, written);
+    let roll = roll::Roll::<A, X>::new(&loops, data, &mut output, written, pages);
     parallel::run(roll.whole(), GRAIN);
 }
