@@ -59,6 +59,13 @@
 //! `[I; N]`, `Vec<I>`, arrays, views or single integers of any integer type;
 //! negative ones count from the end of the axis.
 //!
+//! # Guides
+//!
+//! [`guide::coming_from`] lays the calls of NumPy, PyTorch, JAX, ONNX and
+//! OpenVINO beside those of this crate, and [`guide::cookbook`] has recipes:
+//! reordering, one-hot rows, segment means, embedding bags, neighbours in
+//! graphs, centred spectra, periodic differences, shifted windows, gradients.
+//!
 //! # Messages to a graph's nodes
 //!
 //! Indices that are broadcast along the inner axes select whole rows, and are
@@ -136,6 +143,16 @@ pub use out_of_bounds::OutOfBounds;
 pub use reduce::{ReduceElement, Reduction};
 pub use roll::RollExt;
 pub use scatter_elements::{ScatterArgument, ScatterElements, ScatterElementsExt};
+
+/// How to do common things, and what other libraries call them.
+#[cfg(any(doc, doctest))]
+pub mod guide {
+    #[doc = include_str!("../docs/coming-from.md")]
+    pub mod coming_from {}
+
+    #[doc = include_str!("../docs/cookbook.md")]
+    pub mod cookbook {}
+}
 
 /// The examples of the README are tests too.
 #[cfg(doctest)]

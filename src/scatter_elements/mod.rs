@@ -263,9 +263,8 @@ pub trait ScatterElementsExt: AsArrayRef {
         kernel::reduce_returned(self.as_array(), indices.view(), updates.view(), &attributes)
     }
 
-    /// Reduces `updates` into `self`, without a copy. The attributes are an
-    /// axis, to overwrite elements of any `Clone` type, or
-    /// [`ScatterElements`]:
+    /// Reduces `updates` into `self` in place. The attributes are an axis, to
+    /// overwrite elements of any `Clone` type, or [`ScatterElements`]:
     ///
     /// `self[.., indices[.., i, ..], ..] = reduction(self[.., indices[.., i, ..], ..], updates[.., i, ..])`
     ///
@@ -294,8 +293,11 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(updates), whatever the size of `self`; the indices are read twice,
-    /// first to check them all. In parallel where there are many lanes.
+    /// O(updates), whatever the size of `self`. The indices are read twice,
+    /// first to check them all; where they take at least twice the memory of
+    /// `self`, the work is done on a copy of it instead, which an error
+    /// discards. A mean has work memory that follows the number of updates. In
+    /// parallel where there are many lanes.
     ///
     /// # Specification
     /// OpenVINO ScatterElementsUpdate-12.
