@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Instructions a tiny call takes, counted by valgrind's callgrind: the same on a
+# busy machine as on an idle one.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if ! command -v valgrind >/dev/null; then
+  echo "valgrind is missing: apt-get install valgrind, or the like" >&2
+  exit 1
+fi
+
+bench=$(cargo bench --bench tiny --no-run --message-format=json 2>/dev/null |
+  sed -n 's/.*"executable":"\([^"]*tiny-[^"]*\)".*/\1/p' | tail -1)
+
+count() { # name, calls
+  valgrind --tool=callgrind --callgrind-out-file=/dev/null "$bench" "$1" "$2" 2>&1 |
+    sed -n 's/,//g; s/.*Collected : \([0-9]*\).*/\1/p'
+}
+
+# The difference of two counts leaves out what happens once.
+"$bench" --list | while read -r name; do
+  few=$(count "$name" 1000)
+  many=$(count "$name" 3000)
+  printf '%-26s %5d instructions\n' "$name" $(((many - few) / 2000))
+done
