@@ -306,8 +306,8 @@ impl<'a> Place<'a> {
             Place { dims, counters: SmallVec::from_elem([0; 2], dims.len()), offsets: [0; 2] };
         let mut rest = row;
         for (at, dim) in dims.iter().enumerate().rev() {
-            let to = rest % dim.len;
-            rest /= dim.len;
+            let to;
+            (rest, to) = if rest == 0 { (0, 0) } else { (rest / dim.len, rest % dim.len) };
             let from = if to < dim.shift { to + dim.len - dim.shift } else { to - dim.shift };
             place.counters[at] = [to, from];
             place.offsets[0] += to as isize * dim.strides[0];

@@ -32,7 +32,8 @@ impl Plan {
             // Reduced before they are added, two shifts cannot overflow: a
             // length is at most `isize::MAX`.
             let shift = shifts.nth(if given == 1 { 0 } else { at });
-            sums[axis] = (sums[axis] + shift.rem_euclid(len as i64) as usize) % len;
+            let sum = sums[axis] + shift.rem_euclid(len as i64) as usize;
+            sums[axis] = if sum < len { sum } else { sum - len };
         }
         Ok(Plan { shifts: sums })
     }
@@ -49,6 +50,15 @@ impl Plan {
         shape: &[usize],
         strides: [&[isize]; N],
     ) -> RollLoops<N> {
+        if strides[0].iter().all(|stride| *stride > 0) && strides[0].is_sorted_by(|a, b| a >= b) {
+            // In order already, as most arrays are: small calls notice.
+            let mut loops = RollLoops::at([0; N]);
+            for (axis, &len) in shape.iter().enumerate().filter(|(_, len)| **len != 1) {
+                let strides = strides.map(|strides| strides[axis]);
+                loops.push(RollDim { len, shift: self.shifts[axis], strides });
+            }
+            return loops;
+        }
         let (axes, origin) = self.in_memory_order(shape, strides);
         let mut loops = RollLoops::at(origin);
         axes.into_iter().for_each(|axis| loops.push(axis));
