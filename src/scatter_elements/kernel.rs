@@ -95,10 +95,10 @@ where
     supported::<A>(attributes.reduction)?;
     let call = Call::new(target.shape(), indices, updates, attributes)?;
     // A mean is written when it is complete, and needs no copy to be safe.
-    if attributes.reduction != Reduction::Mean
-        && call.many_indices(target.len() * size_of::<A>())
-        && let Ok(mut copy) = standard_copy(target)
-    {
+    let serves =
+        attributes.reduction != Reduction::Mean && call.many_indices(target.len() * size_of::<A>());
+    let copy = if serves { standard_copy(target).ok() } else { None };
+    if let Some(mut copy) = copy {
         call.reduce(copy.view_mut(), attributes, Check::OnTheWay)?;
         target.assign(&copy);
         return Ok(());
