@@ -1,0 +1,278 @@
+//! A token-embedding table in a file larger than what is resident: looked up
+//! through a memory map, without being loaded.
+//!
+//! ```sh
+//! cargo run --release --example embedding
+//! ```
+//!
+//! writes a table of 512 MB to the temporary folder, gathers the embeddings of
+//! a text of 8192 tokens from it, averages them by token frequency, and prints
+//! how much memory that took. `--help` tells the rest.
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use memmap2::{Advice, Mmap};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+use ndarray_npy::{ViewNpyExt, write_zeroed_npy};
+use opkernels::{Gather, GatherExt, Reduction, ScatterElements, ScatterElementsExt};
+
+const HELP: &str = "\
+Looks tokens up in an embedding table that stays on disk.
+
+usage: embedding [--generate ROWS] [--tokens N] [--keep] [TABLE.npy]
+
+  TABLE.npy        a float32 table, a row a token (default: one that is made in
+                   the temporary folder and removed in the end)
+  --generate ROWS  write TABLE.npy first, with as many rows of 1024 (default
+                   where there is no file: 131072, 512 MB)
+  --tokens N       the length of the text that is looked up (default: 8192)
+  --keep           do not remove the table";
+
+/// The columns of a table that this program makes.
+const COLUMNS: usize = 1024;
+
+fn main() -> ExitCode {
+    match Options::parse(std::env::args().skip(1)) {
+        Ok(None) => {
+            println!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        Ok(Some(options)) => match run(&options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("embedding: {}: {error}", options.path.display());
+                ExitCode::FAILURE
+            }
+        },
+        Err(message) => {
+            eprintln!("embedding: {message}\n\n{HELP}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct Options {
+    path: PathBuf,
+    generate: Option<usize>,
+    tokens: usize,
+    remove: bool,
+}
+
+impl Options {
+    /// `None` asks for help.
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
+        let (mut given, mut generate, mut tokens, mut keep) = (None, None, 8192, false);
+        while let Some(argument) = arguments.next() {
+            let mut number = || {
+                let value = arguments.next().ok_or(format!("{argument} needs a number"))?;
+                value.parse::<usize>().map_err(|error| format!("{argument} {value}: {error}"))
+            };
+            match argument.as_str() {
+                "--help" | "-h" => return Ok(None),
+                "--generate" => generate = Some(number()?),
+                "--tokens" => tokens = number()?,
+                "--keep" => keep = true,
+                option if option.starts_with('-') => {
+                    return Err(format!("unknown option {option}"));
+                }
+                path => given = Some(PathBuf::from(path)),
+            }
+        }
+        let remove = given.is_none() && !keep;
+        let path = given.unwrap_or_else(|| std::env::temp_dir().join("opkernels-embedding.npy"));
+        let generate = generate.or((!path.exists()).then_some(131_072));
+        Ok(Some(Options { path, generate, tokens, remove }))
+    }
+}
+
+fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    if let Some(rows) = options.generate {
+        write_table(&options.path, rows)?;
+    }
+    let looked_up = look_up(options);
+    if options.remove {
+        fs::remove_file(&options.path)?;
+    }
+    looked_up
+}
+
+/// The value at a row and column of a table that this program makes: exact in
+/// `f32`, and telling where it came from.
+fn value(row: usize, column: usize) -> f32 {
+    ((row * 31 + column * 7) % 65_521) as f32 / 65_536.0
+}
+
+/// Writes the table a piece at a time.
+fn write_table(path: &Path, rows: usize) -> Result<(), Box<dyn Error>> {
+    const PIECE: usize = 4096;
+    let mut file = File::create(path)?;
+    write_zeroed_npy::<f32, _>(&file, [rows, COLUMNS])?;
+    let bytes = (rows * COLUMNS * size_of::<f32>()) as u64;
+    file.seek(SeekFrom::Start(file.metadata()?.len() - bytes))?;
+    let mut file = BufWriter::with_capacity(1 << 20, file);
+    for first in (0..rows).step_by(PIECE) {
+        for row in first..rows.min(first + PIECE) {
+            for column in 0..COLUMNS {
+                file.write_all(&value(row, column).to_le_bytes())?;
+            }
+        }
+        if first / PIECE % 8 == 7 {
+            eprint!("\rwrote {} of {rows} rows", first + PIECE);
+        }
+    }
+    eprintln!();
+    let file = file.into_inner()?;
+    file.sync_all()?;
+    forget_cached(&file);
+    Ok(())
+}
+
+/// Asks the system to forget the pages that have just been written, as it has
+/// forgotten those of a table that was written long ago: it maps the neighbours
+/// of a page too where it still holds them.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn forget_cached(file: &File) {
+    use std::os::fd::AsRawFd;
+
+    // SAFETY: the file is open, and the advice changes nothing that it holds.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn forget_cached(_file: &File) {}
+
+fn look_up(options: &Options) -> Result<(), Box<dyn Error>> {
+    let file = File::open(&options.path)?;
+    let map = mapped(&file)?;
+    // Rows lie all over the file: reading ahead would load what nobody asks for.
+    #[cfg(unix)]
+    map.advise(Advice::Random)?;
+    let table = ArrayView2::<f32>::view_npy(&map)?;
+    let tokens = text(options.tokens, table.nrows());
+
+    let start = Instant::now();
+    let mut embedded = Array2::zeros((tokens.len(), table.ncols()));
+    table.gather_into(&tokens, Gather::along(0), &mut embedded)?;
+    let taken = start.elapsed();
+
+    println!("table     {} rows of {}, {}", table.nrows(), table.ncols(), mib(map.len()));
+    println!("gathered  {} tokens in {:.1} ms", tokens.len(), taken.as_secs_f64() * 1e3);
+    check(&embedded, &tokens, options.generate.is_some())?;
+    print_common(&embedded, &tokens)?;
+    print_memory(map.len());
+    Ok(())
+}
+
+#[allow(unsafe_code)]
+fn mapped(file: &File) -> std::io::Result<Mmap> {
+    // SAFETY: nobody else is to change the file while this program runs; it is
+    // opened for reading, and removed only after the map is gone.
+    unsafe { Mmap::map(file) }
+}
+
+/// Tokens as frequent as words are: the one of rank `r` appears `1 / r` times
+/// as often as the first.
+fn text(len: usize, vocabulary: usize) -> Array1<u32> {
+    let harmonic = (vocabulary as f64).ln();
+    let mut state = 0x2545_F491_4F6C_DD1D_u64;
+    Array1::from_shape_simple_fn(len, || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let uniform = (state >> 11) as f64 / (1_u64 << 53) as f64;
+        ((uniform * harmonic).exp() as u32 - 1).min(vocabulary as u32 - 1)
+    })
+}
+
+/// Compares every gathered value with the formula, where there is one.
+fn check(embedded: &Array2<f32>, tokens: &Array1<u32>, made_here: bool) -> Result<(), String> {
+    if !made_here {
+        return Ok(());
+    }
+    for (row, &token) in embedded.outer_iter().zip(tokens) {
+        for (column, &element) in row.iter().enumerate() {
+            let expected = value(token as usize, column);
+            if element != expected {
+                return Err(format!("row {token}, column {column}: {element} is not {expected}"));
+            }
+        }
+    }
+    println!("checked   all {} values against their formula", embedded.len());
+    Ok(())
+}
+
+/// How many different tokens there are, and the mean embedding of the ten most
+/// common, summed by a scatter.
+fn print_common(embedded: &Array2<f32>, tokens: &Array1<u32>) -> Result<(), Box<dyn Error>> {
+    let last = tokens.iter().max().copied().unwrap_or(0) as usize;
+    let mut counts = Array1::<u32>::zeros(last + 1);
+    let sum = ScatterElements::along(0).reduction(Reduction::Sum);
+    let ones = Array1::ones(tokens.len());
+    counts.scatter_elements_inplace(tokens, &ones, sum)?;
+    println!("distinct  {} tokens", counts.iter().filter(|&&count| count != 0).count());
+
+    // Rows of tokens from 10 on are dropped.
+    let mean = ScatterElements::along(0)
+        .reduction(Reduction::Mean)
+        .use_init_val(false)
+        .out_of_bounds(opkernels::OutOfBounds::Skip);
+    let rows = tokens.view().insert_axis(Axis(1));
+    let rows = rows.broadcast(embedded.dim()).ok_or("tokens and embeddings do not match")?;
+    let mut means = Array2::zeros((10, embedded.ncols()));
+    means.scatter_elements_inplace(&rows, embedded, mean)?;
+    let common = means.mean_axis(Axis(1)).ok_or("the table has no columns")?;
+    println!("means of the ten most common: {common:.3}");
+    Ok(())
+}
+
+/// The most memory this program has had, as Linux tells it.
+fn print_memory(table: usize) {
+    let Ok(status) = fs::read_to_string("/proc/self/status") else {
+        println!("memory    unknown on this system");
+        return;
+    };
+    let kib = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name))?;
+        line.split_whitespace().nth(1)?.parse::<usize>().ok()
+    };
+    let shown = |name: &str| kib(name).map_or("unknown".to_string(), |kib| mib(kib << 10));
+    println!("peak      {} of memory, the table's pages included", shown("VmHWM"));
+    println!("now       {} of its own, {} of the table", shown("RssAnon"), shown("RssFile"));
+    if let Some(peak) = kib("VmHWM") {
+        println!(
+            "          {:.0}% of the table's size",
+            (peak << 10) as f64 / table as f64 * 100.0
+        );
+    }
+}
+
+fn mib(bytes: usize) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_from_the_file() {
+        let path = std::env::temp_dir().join(format!("embedding-{}.npy", std::process::id()));
+        let options = Options { path, generate: Some(300), tokens: 1000, remove: true };
+        run(&options).unwrap();
+        assert!(!options.path.exists());
+    }
+
+    #[test]
+    fn texts_prefer_common_tokens() {
+        let tokens = text(10_000, 1000);
+        let common = tokens.iter().filter(|&&token| token == 0).count();
+        assert!((900..1100).contains(&common), "{common} of 10000");
+        assert!(tokens.iter().all(|&token| token < 1000));
+    }
+}
