@@ -7,6 +7,7 @@
 //!
 //! writes `pacific.png` and prints a table. `--help` tells the rest.
 
+#[path = "../canvas/mod.rs"]
 mod canvas;
 mod grid;
 mod input;

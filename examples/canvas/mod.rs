@@ -1,4 +1,7 @@
-//! A picture to draw on.
+//! A picture to draw on, shared by the programs.
+
+// Each program draws with what it needs.
+#![allow(dead_code)]
 
 use font8x8::UnicodeFonts;
 use ndarray::{Array2, Array3, s};

@@ -1,0 +1,153 @@
+//! Heat that spreads while the wind carries it around a torus: the heat
+//! equation by rolls, into buffers and in place.
+//!
+//! ```sh
+//! cargo run --release --example heat
+//! ```
+//!
+//! writes `heat.png`, and prints what is kept and how fast waves fade beside
+//! what theory says. `--help` tells the rest.
+
+#[path = "../canvas/mod.rs"]
+mod canvas;
+mod field;
+
+use std::process::ExitCode;
+
+use ndarray::Array2;
+use opkernels::Result;
+
+use canvas::{Canvas, Colour, Palette, WHITE};
+use field::Field;
+
+const HELP: &str = "\
+Heat spreads on a torus while the wind carries it around.
+
+usage: heat [SIZE [OUT.png]]
+
+  SIZE     cells along each edge (default: 384)
+  OUT.png  where the picture goes (default: heat.png)";
+
+/// Steps after which the field is drawn.
+const MOMENTS: [usize; 6] = [0, 60, 240, 960, 3840, 15_360];
+/// Steps between two gusts, and how far one carries.
+const GUST: usize = 16;
+const WIND: [i64; 2] = [1, 3];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+        println!("{HELP}");
+        return ExitCode::SUCCESS;
+    }
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("heat: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> std::result::Result<(), String> {
+    let size: usize = match arguments.first() {
+        Some(number) => number.parse().map_err(|error| format!("{number}: {error}"))?,
+        None => 384,
+    };
+    if !(32..=4096).contains(&size) {
+        return Err(format!("a size of {size} is not in 32..=4096"));
+    }
+    let out = arguments.get(1).map_or("heat.png", String::as_str);
+    let frames = simulate(size).map_err(|error| error.to_string())?;
+    print_fading(size).map_err(|error| error.to_string())?;
+    draw(&frames).map_err(|error| error.to_string())?.save(out)?;
+    println!("\nwrote {out}");
+    Ok(())
+}
+
+/// The fields at the moments that are drawn, with their totals printed.
+fn simulate(size: usize) -> Result<Vec<Array2<f64>>> {
+    let mut field = Field::new(field::shapes(size));
+    let total = field.heat.sum();
+    let last = MOMENTS[MOMENTS.len() - 1];
+    let mut frames = Vec::new();
+    println!("  step      total heat    coldest   hottest");
+    for step in 0..=last {
+        if step > 0 {
+            field.conduct()?;
+            if step % GUST == 0 {
+                field.blow(WIND[0], WIND[1])?;
+            }
+        }
+        if MOMENTS.contains(&step) {
+            let coldest = field.heat.fold(f64::INFINITY, |least, &heat| least.min(heat));
+            let hottest = field.heat.fold(f64::NEG_INFINITY, |most, &heat| most.max(heat));
+            println!("{step:6} {:15.6} {coldest:10.4} {hottest:9.4}", field.heat.sum());
+            frames.push(field.heat.clone());
+        }
+        if step % 1000 == 999 {
+            eprint!("\rstep {} of {last}  ", step + 1);
+        }
+    }
+    eprintln!();
+    println!("heat is kept to {:.0e}", (field.heat.sum() / total - 1.0).abs());
+    Ok(frames)
+}
+
+/// How much of some waves is left, beside what the equation leaves of them.
+fn print_fading(size: usize) -> Result<()> {
+    const STEPS: i32 = 200;
+    println!("\ncrests down and across   left after {STEPS} steps       in theory");
+    for crests in [[1, 0], [2, 3], [0, 8], [10, 10]] {
+        let mut field = Field::new(field::wave(size, crests));
+        for _ in 0..STEPS {
+            field.conduct()?;
+        }
+        let (left, theory) = (field.heat[[0, 0]], field::kept(size, crests).powi(STEPS));
+        println!("{:10} {:10} {left:24.12} {theory:15.12}", crests[0], crests[1]);
+    }
+    Ok(())
+}
+
+fn draw(frames: &[Array2<f64>]) -> Result<Canvas> {
+    const INK: Colour = [40, 44, 52];
+    const GREY: Colour = [120, 126, 138];
+    const MARGIN: usize = 24;
+    const TOP: usize = 72;
+    let palette = Palette::new(&[
+        [24, 48, 120],
+        [60, 130, 190],
+        [190, 220, 225],
+        [245, 240, 215],
+        [245, 180, 90],
+        [205, 70, 50],
+        [110, 10, 30],
+    ]);
+    let size = frames[0].nrows();
+    let cell = size + MARGIN;
+    let mut canvas = Canvas::new(TOP + 2 * (cell + 16), 3 * cell + MARGIN, WHITE);
+    canvas.text(MARGIN as isize, 18, 2, "Heat on a torus, in the wind", INK);
+    let legend = "What leaves on one side comes in on the other.";
+    canvas.text(MARGIN as isize, 42, 1, legend, GREY);
+    for (number, (frame, step)) in frames.iter().zip(MOMENTS).enumerate() {
+        let (x, y) = (MARGIN + number % 3 * cell, TOP + number / 3 * (cell + 16));
+        let heat = frame.mapv(|heat| heat as f32);
+        canvas.paste(x, y, &palette.colours(&heat, [0.0, 1.0])?);
+        let (left, top) = (x as isize, y as isize);
+        canvas.frame(left - 1, top - 1, size as isize + 2, size as isize + 2, GREY, 1.0);
+        canvas.text(left, top - 12, 1, &format!("step {step}"), INK);
+    }
+    scale(&mut canvas, &palette, (3 * cell) as isize - 256, 30);
+    Ok(canvas)
+}
+
+/// What the colours mean.
+fn scale(canvas: &mut Canvas, palette: &Palette, x: isize, y: isize) {
+    for step in 0..256_i16 {
+        let colour = palette.colour(f32::from(step), [0.0, 255.0]);
+        canvas.rectangle(x + step as isize, y, 1, 12, colour, 1.0);
+    }
+    for (at, label) in [(0, "0"), (128, "0.5"), (255, "1")] {
+        canvas.centred(x + at, y - 12, 1, label, [120, 126, 138]);
+    }
+}

@@ -1,0 +1,108 @@
+//! Two beams of electrons that meet: a particle-in-cell simulation whose charge
+//! is deposited by a scatter and whose field is read back by gathers.
+//!
+//! ```sh
+//! cargo run --release --example particles
+//! ```
+//!
+//! writes `particles.png` and prints what is kept, and how fast the instability
+//! grows beside what theory says. `--help` tells the rest.
+
+#[path = "../canvas/mod.rs"]
+mod canvas;
+mod picture;
+mod plasma;
+
+use std::process::ExitCode;
+
+use picture::{Frame, Moment};
+use plasma::{Plasma, growth_rate};
+
+const HELP: &str = "\
+Two beams of electrons that meet become unstable and curl up.
+
+usage: particles [PARTICLES [OUT.png]]
+
+  PARTICLES  how many electrons, in both beams together (default: 200000)
+  OUT.png    where the picture goes (default: particles.png)";
+
+const NODES: usize = 256;
+const STEP: f64 = 0.1;
+/// The speed at which the longest wave of cold beams grows fastest: the square
+/// root of 3/8.
+const SPEED: f64 = 0.612_372_435_695_794_5;
+/// Speeds lie this far below and above it.
+const SPREAD: f64 = 0.12;
+/// When the beams are drawn.
+const MOMENTS: [f64; 5] = [0.0, 25.0, 30.0, 36.0, 60.0];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+        println!("{HELP}");
+        return ExitCode::SUCCESS;
+    }
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("particles: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<(), String> {
+    let particles: usize = match arguments.first() {
+        Some(number) => number.parse().map_err(|error| format!("{number}: {error}"))?,
+        None => 200_000,
+    };
+    if particles < 100 {
+        return Err("at least 100 particles are needed".to_string());
+    }
+    let out = arguments.get(1).map_or("particles.png", String::as_str);
+    let (moments, frames) = simulate(particles).map_err(|error| error.to_string())?;
+    let theory = growth_rate(SPEED, SPREAD);
+    report(&moments, theory);
+    let picture = picture::draw(&frames, &moments, theory).map_err(|error| error.to_string())?;
+    picture.save(out)?;
+    println!("\nwrote {out}");
+    Ok(())
+}
+
+/// What is measured at every step, and the beams at the moments that are drawn.
+fn simulate(particles: usize) -> opkernels::Result<(Vec<Moment>, Vec<Frame>)> {
+    let mut plasma = Plasma::two_beams(particles, NODES, SPEED, SPREAD)?;
+    let steps = (MOMENTS[MOMENTS.len() - 1] / STEP).round() as usize;
+    let (mut moments, mut frames) = (Vec::new(), Vec::new());
+    for step in 0..=steps {
+        if step > 0 {
+            plasma.step(STEP)?;
+        }
+        let time = step as f64 * STEP;
+        if MOMENTS.iter().any(|moment| (moment - time).abs() < STEP / 2.0) {
+            frames.push(Frame::new(time, &plasma)?);
+        }
+        moments.push(Moment::of(time, &plasma));
+        if step % 50 == 0 {
+            eprint!("\rstep {step} of {steps}");
+        }
+    }
+    eprintln!();
+    Ok((moments, frames))
+}
+
+fn report(moments: &[Moment], theory: f64) {
+    println!("  time         charge   kinetic energy   field energy      total");
+    for moment in moments.iter().step_by(100) {
+        let Moment { time, charge, kinetic, field, .. } = moment;
+        let total = kinetic + field;
+        println!("{time:6.1} {charge:14.6} {kinetic:16.6} {field:14.6} {total:10.6}");
+    }
+    let drift = |measure: fn(&Moment) -> f64| {
+        let first = measure(&moments[0]);
+        moments.iter().map(|moment| (measure(moment) - first).abs() / first).fold(0.0, f64::max)
+    };
+    println!("\ncharge is kept to {:.0e}", drift(|moment| moment.charge));
+    println!("energy is kept to {:.0e}", drift(|moment| moment.kinetic + moment.field));
+    println!("growth rate {:.3}, in theory {theory:.3}", picture::growth(moments));
+}
