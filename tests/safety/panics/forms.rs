@@ -1,0 +1,248 @@
+//! Every operation in every form, over arrays of one shape.
+
+use ndarray::{Array1, Array2, ArrayD, ArrayView2, ArrayViewMut2, Axis, Dimension, s};
+use opkernels::{Gather, GatherExt, OutOfBounds, Result, RollExt, ScatterElementsExt};
+
+/// How an array lies in its buffer.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Laid {
+    Standard,
+    Transposed,
+    /// Backward, with a row of other elements after each.
+    Stepped,
+}
+
+pub(super) const LAYOUTS: [Laid; 3] = [Laid::Standard, Laid::Transposed, Laid::Stepped];
+
+/// An array within a buffer.
+pub(super) struct Buffer<A> {
+    pub(super) elements: Array2<A>,
+    laid: Laid,
+}
+
+impl<A> Buffer<A> {
+    fn new(size: (usize, usize), laid: Laid, first: u32, mut make: impl FnMut(u32) -> A) -> Self {
+        let shape = match laid {
+            Laid::Standard => size,
+            Laid::Transposed => (size.1, size.0),
+            Laid::Stepped => (2 * size.0, size.1),
+        };
+        let mut next = first;
+        let elements = Array2::from_shape_simple_fn(shape, || {
+            next += 1;
+            make(next)
+        });
+        Buffer { elements, laid }
+    }
+
+    pub(super) fn view(&self) -> ArrayView2<'_, A> {
+        match self.laid {
+            Laid::Standard => self.elements.view(),
+            Laid::Transposed => self.elements.t(),
+            Laid::Stepped => self.elements.slice(s![..;-2, ..]),
+        }
+    }
+
+    pub(super) fn view_mut(&mut self) -> ArrayViewMut2<'_, A> {
+        match self.laid {
+            Laid::Standard => self.elements.view_mut(),
+            Laid::Transposed => self.elements.view_mut().reversed_axes(),
+            Laid::Stepped => self.elements.slice_mut(s![..;-2, ..]),
+        }
+    }
+}
+
+/// Whether all indices are within their axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Given {
+    Good,
+    /// The last one is not.
+    Bad,
+}
+
+/// What an operation reads and writes; data, updates and target have the same
+/// shape.
+pub(super) struct Arrays<A> {
+    pub(super) data: Buffer<A>,
+    pub(super) updates: Buffer<A>,
+    pub(super) target: Buffer<A>,
+    indices: Indices,
+}
+
+/// Indices for each axis, as a line and as a matrix.
+struct Indices {
+    down: Array1<i64>,
+    across: Array1<i64>,
+    all_down: Array2<i64>,
+    all_across: Array2<i64>,
+}
+
+impl<A> Arrays<A> {
+    pub(super) fn new(
+        size: (usize, usize),
+        laid: Laid,
+        given: Given,
+        mut make: impl FnMut(u32) -> A,
+    ) -> Self {
+        Arrays {
+            data: Buffer::new(size, laid, 0, &mut make),
+            updates: Buffer::new(size, laid, 1_000_000, &mut make),
+            target: Buffer::new(size, laid, 2_000_000, &mut make),
+            indices: Indices::new(size, given),
+        }
+    }
+}
+
+impl Indices {
+    fn new((rows, columns): (usize, usize), given: Given) -> Self {
+        // Not in order, negative every second time; a few places repeat.
+        let index = |k: usize, len: usize| (k * 5 + k / 3) as i64 % len as i64;
+        let index = |k: usize, len: usize| index(k, len) - (k as i64 % 2) * len as i64;
+        let mut indices = Indices {
+            down: Array1::from_shape_fn(rows, |i| index(i + 1, rows)),
+            across: Array1::from_shape_fn(columns, |j| index(j + 1, columns)),
+            all_down: Array2::from_shape_fn((rows, columns), |(i, j)| index(i + 2 * j, rows)),
+            all_across: Array2::from_shape_fn((rows, columns), |(i, j)| index(2 * i + j, columns)),
+        };
+        if given == Given::Bad {
+            indices.down[rows - 1] = rows as i64;
+            indices.across[columns - 1] = -(columns as i64) - 1;
+            indices.all_down[[rows - 1, columns - 1]] = i64::MIN;
+            indices.all_across[[rows - 1, columns - 1]] = i64::MAX;
+        }
+        indices
+    }
+}
+
+/// One form of an operation. What it returns, if it does not write into the
+/// target.
+pub(super) struct Form<A> {
+    pub(super) name: &'static str,
+    /// Whether an index out of bounds is an error.
+    pub(super) refuses: bool,
+    pub(super) run: fn(&mut Arrays<A>) -> Result<Option<ArrayD<A>>>,
+}
+
+fn returned<A, D: Dimension>(output: ndarray::Array<A, D>) -> Option<ArrayD<A>> {
+    Some(output.into_dyn())
+}
+
+pub(super) fn forms<A: Clone + Send + Sync>() -> Vec<Form<A>> {
+    let mut forms = gathers();
+    forms.extend(rolls());
+    forms.extend(scatters());
+    forms
+}
+
+fn refusing<A>(
+    name: &'static str,
+    run: fn(&mut Arrays<A>) -> Result<Option<ArrayD<A>>>,
+) -> Form<A> {
+    Form { name, refuses: true, run }
+}
+
+fn accepting<A>(
+    name: &'static str,
+    run: fn(&mut Arrays<A>) -> Result<Option<ArrayD<A>>>,
+) -> Form<A> {
+    Form { name, refuses: false, run }
+}
+
+fn gathers<A: Clone + Send + Sync>() -> Vec<Form<A>> {
+    fn filled<A: Clone>(arrays: &Arrays<A>, axis: i64) -> Gather<A> {
+        let value = arrays.updates.view()[[0, 0]].clone();
+        Gather::along(axis).out_of_bounds(OutOfBounds::Fill(value))
+    }
+    vec![
+        refusing("gather rows", |a| a.data.view().gather(&a.indices.down, 0).map(returned)),
+        refusing("gather columns", |a| a.data.view().gather(&a.indices.across, -1).map(returned)),
+        refusing("gather cells", |a| {
+            let batched = Gather::along(1).batch_dims(1);
+            a.data.view().gather_with(&a.indices.all_across, batched).map(Some)
+        }),
+        accepting("gather rows with a fill", |a| {
+            a.data.view().gather_with(&a.indices.down, filled(a, 0)).map(Some)
+        }),
+        accepting("gather columns, clipped", |a| {
+            let clip = Gather::along(1).out_of_bounds(OutOfBounds::Clip);
+            a.data.view().gather_with(&a.indices.across, clip).map(Some)
+        }),
+        refusing("gather rows into", |a| {
+            let mut out = a.target.view_mut();
+            a.data.view().gather_into(&a.indices.down, Gather::along(0), &mut out).map(|()| None)
+        }),
+        refusing("gather columns into", |a| {
+            let mut out = a.target.view_mut();
+            a.data.view().gather_into(&a.indices.across, Gather::along(1), &mut out).map(|()| None)
+        }),
+        refusing("gather cells into", |a| {
+            let mut out = a.target.view_mut();
+            let batched = Gather::along(1).batch_dims(1);
+            a.data.view().gather_into(&a.indices.all_across, batched, &mut out).map(|()| None)
+        }),
+        accepting("gather columns with a fill into", |a| {
+            let fill = filled(a, 1);
+            let mut out = a.target.view_mut();
+            a.data.view().gather_into(&a.indices.across, fill, &mut out).map(|()| None)
+        }),
+        accepting("gather rows, wrapped, into", |a| {
+            let wrap = Gather::along(0).out_of_bounds(OutOfBounds::Wrap);
+            let mut out = a.target.view_mut();
+            a.data.view().gather_into(&a.indices.down, wrap, &mut out).map(|()| None)
+        }),
+    ]
+}
+
+fn rolls<A: Clone + Send + Sync>() -> Vec<Form<A>> {
+    vec![
+        accepting("roll rows", |a| a.data.view().roll(1, 0).map(returned)),
+        accepting("roll columns", |a| a.data.view().roll(-1, 1).map(returned)),
+        accepting("roll both", |a| a.data.view().roll([1, -1], [0, 1]).map(returned)),
+        accepting("roll rows into", |a| {
+            a.data.view().roll_into(-1, 0, &mut a.target.view_mut()).map(|()| None)
+        }),
+        accepting("roll both into", |a| {
+            a.data.view().roll_into([1, 2], [0, 1], &mut a.target.view_mut()).map(|()| None)
+        }),
+        accepting("roll rows in place", |a| a.target.view_mut().roll_inplace(1, 0).map(|()| None)),
+        accepting("roll columns in place", |a| {
+            a.target.view_mut().roll_inplace(1, 1).map(|()| None)
+        }),
+        accepting("roll both in place", |a| {
+            a.target.view_mut().roll_inplace([-1, 2], [0, 1]).map(|()| None)
+        }),
+    ]
+}
+
+fn scatters<A: Clone + Send + Sync>() -> Vec<Form<A>> {
+    vec![
+        refusing("scatter down", |a| {
+            let updates = a.updates.view();
+            a.data.view().scatter_elements(&a.indices.all_down, &updates, 0).map(returned)
+        }),
+        refusing("scatter across", |a| {
+            let updates = a.updates.view();
+            a.data.view().scatter_elements(&a.indices.all_across, &updates, 1).map(returned)
+        }),
+        refusing("scatter rows", |a| {
+            let updates = a.updates.view();
+            let rows = a.indices.down.view().insert_axis(Axis(1));
+            let rows = rows.broadcast(updates.dim()).unwrap();
+            a.data.view().scatter_elements(&rows, &updates, 0).map(returned)
+        }),
+        refusing("scatter down in place", |a| {
+            let (indices, updates) = (&a.indices.all_down, a.updates.view());
+            a.target.view_mut().scatter_elements_inplace(indices, &updates, 0).map(|()| None)
+        }),
+        refusing("scatter across in place", |a| {
+            let (indices, updates) = (&a.indices.all_across, a.updates.view());
+            a.target.view_mut().scatter_elements_inplace(indices, &updates, -1).map(|()| None)
+        }),
+        refusing("scatter rows in place", |a| {
+            let updates = a.updates.view();
+            let rows = a.indices.down.view().insert_axis(Axis(1));
+            let rows = rows.broadcast(updates.dim()).unwrap();
+            a.target.view_mut().scatter_elements_inplace(&rows, &updates, 0).map(|()| None)
+        }),
+    ]
+}
