@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Fuzzes every target under AddressSanitizer, one after the other:
+# fuzz/run.sh [minutes for each target, 10 by default]
+#
+# Starts from the kept inputs in tests/corpus/inputs and what earlier runs left
+# in fuzz/corpus. Ends with the first input that fails, which then lies in
+# fuzz/artifacts. Installs cargo-fuzz where it is missing; takes the nightly
+# toolchain where there is one, else lets the stable one behave like it.
+#
+# fuzz/run.sh keep
+# instead replaces the kept inputs, which cargo test replays, by the 45 of each
+# target that reach most of the code.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+targets=(gather roll scatter_elements)
+kept=../tests/corpus/inputs
+toolchain=()
+if rustup toolchain list 2>/dev/null | grep -q ^nightly-; then
+  toolchain=(+nightly)
+else
+  export RUSTC_BOOTSTRAP=1
+fi
+command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
+
+fuzz() {
+  local command=$1 target=$2
+  shift 2
+  cargo "${toolchain[@]}" fuzz "$command" --sanitizer address "$target" "$@"
+}
+
+keep() {
+  local target=$1 chosen
+  chosen=$(mktemp -d)
+  # Chooses one after the other the input that reaches most of what is not yet
+  # reached; the times of the files keep that order.
+  fuzz run "$target" "$chosen" "corpus/$target" "$kept/$target" -- -set_cover_merge=1
+  rm -rf "${kept:?}/$target"
+  mkdir -p "$kept/$target"
+  ls -tr "$chosen" | head -n 45 | while read -r input; do
+    cp "$chosen/$input" "$kept/$target/${input:0:12}"
+  done
+  rm -rf "$chosen"
+}
+
+for target in "${targets[@]}"; do
+  mkdir -p "corpus/$target" "$kept/$target"
+  if [[ ${1:-} == keep ]]; then
+    keep "$target"
+  else
+    # Short inputs stand for large arrays too, so length needs no slow start.
+    fuzz run "$target" "corpus/$target" "$kept/$target" -- \
+      -max_total_time=$((60 * ${1:-10})) -max_len=256 -len_control=0 -timeout=60 \
+      -print_final_stats=1
+  fi
+done

@@ -1,0 +1,26 @@
+//! The checks behind the fuzz targets. Each decodes a call from bytes (element
+//! and index types, shapes, strides, indices, attributes), makes it in every
+//! form, and compares with a reference that goes index by index. They panic
+//! where the two differ, or where a refused call has written anything.
+//!
+//! The code is that of the test `corpus`, which replays the kept inputs.
+
+#[path = "../../tests/corpus/case/mod.rs"]
+mod case;
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+/// Checks the gather that the bytes stand for.
+pub fn gather(input: &[u8]) {
+    case::gather::check(input);
+}
+
+/// Checks the roll that the bytes stand for.
+pub fn roll(input: &[u8]) {
+    case::roll::check(input);
+}
+
+/// Checks the scatter that the bytes stand for.
+pub fn scatter_elements(input: &[u8]) {
+    case::scatter_elements::check(input);
+}

@@ -1,0 +1,70 @@
+//! Cases decoded from any bytes, run in every form and held against the naive
+//! reference. The fuzz targets and the replay of their corpus share this.
+
+pub(crate) mod bytes;
+pub(crate) mod gather;
+pub(crate) mod input;
+pub(crate) mod roll;
+pub(crate) mod scatter_elements;
+
+use ndarray::ArrayD;
+use opkernels::{Reduction, Result};
+
+use crate::common::oracle::Refused;
+use crate::common::{Laid, Layout, Value, array_of, same_contents, settled};
+use bytes::Bytes;
+
+/// Elements of the largest arrays: with elements of 64 bytes enough for the
+/// parallel paths, and few enough for a reference that goes index by index.
+const MOST: usize = 40_000;
+
+/// Elements that lie side by side and are long: a cache line.
+pub(crate) type Line = [u64; 8];
+
+type Expected<A> = std::result::Result<ArrayD<A>, Refused>;
+
+/// An array to be written, full of values that no operation yields.
+fn target<A: Value>(shape: &[usize], bytes: &mut Bytes<'_>) -> Laid<A> {
+    laid(&array_of(shape, 99), bytes)
+}
+
+/// `contents` in memory as the bytes have it.
+fn laid<A: Value>(contents: &ArrayD<A>, bytes: &mut Bytes<'_>) -> Laid<A> {
+    let number = match bytes.byte() {
+        byte @ 0..=127 => u64::from(byte),
+        _ => bytes.word(),
+    };
+    Laid::new(contents, Layout::from_number(contents.ndim(), number))
+}
+
+/// A returned array is what the reference says; so is a refusal.
+#[track_caller]
+fn assert_returned<A: Value>(output: Result<ArrayD<A>>, expected: &Expected<A>, of: Reduction) {
+    match (output, expected) {
+        (Ok(output), Ok(expected)) => {
+            let (output, expected) = (settled(of, &output), settled(of, expected));
+            assert!(same_contents(&output, &expected), "{output:?} instead of {expected:?}");
+        }
+        (Err(error), Err(refused)) => {
+            assert!(refused.is(&error), "{error} instead of {refused:?}");
+        }
+        (output, expected) => panic!("{output:?} instead of {expected:?}"),
+    }
+}
+
+/// An array that was written holds what the reference says, or what it held
+/// `before`. What lies between its elements is as it was.
+#[track_caller]
+fn assert_written<A: Value>(
+    result: Result<()>,
+    (before, target): (&Laid<A>, &Laid<A>),
+    expected: &Expected<A>,
+    of: Reduction,
+) {
+    assert!(target.kept_its_margins(before), "wrote between the elements of {target:?}");
+    if result.is_err() {
+        let (now, then) = (target.view(), before.view());
+        assert!(same_contents(&now, &then), "an error left {now:?} of {then:?}");
+    }
+    assert_returned(result.map(|()| target.contents()), expected, of);
+}

@@ -1,0 +1,55 @@
+//! Replays what the fuzzers found worth keeping (`fuzz/run.sh` writes it to
+//! `inputs/`), and inputs made from numbers, through the checks of the fuzz
+//! targets.
+
+mod case;
+#[path = "../common/mod.rs"]
+mod common;
+
+use std::path::Path;
+
+use common::Numbers;
+
+/// Runs the check on every file of a folder.
+fn replay(name: &str, check: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/inputs").join(name);
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "{} is empty", folder.display());
+    for file in files {
+        // Shown where the check fails.
+        println!("{}", file.display());
+        check(&std::fs::read(&file).unwrap());
+    }
+}
+
+/// Runs the check on inputs that a seed decides.
+fn numbers(check: fn(&[u8])) {
+    let inputs = if cfg!(miri) { 20 } else { 400 };
+    for seed in 0..inputs {
+        println!("seed {seed}");
+        let mut numbers = Numbers(seed);
+        let len = numbers.below(80);
+        let input: Vec<u8> = (0..len).map(|_| numbers.next() as u8).collect();
+        check(&input);
+    }
+}
+
+macro_rules! replays {
+    ($($name:ident)*) => {$(
+        mod $name {
+            #[test]
+            fn corpus() {
+                super::replay(stringify!($name), super::case::$name::check);
+            }
+            #[test]
+            fn numbers() {
+                super::numbers(super::case::$name::check);
+            }
+        }
+    )*};
+}
+replays!(gather roll scatter_elements);
