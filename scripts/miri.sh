@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Tests under Miri, which finds undefined behaviour that runs without a trace:
+# scripts/miri.sh [native|threads|i686|s390x]...
+#
+#   native   strict provenance, stacked borrows, one thread
+#   threads  tree borrows, rayon; four processors for Miri, since with fewer
+#            it misses races
+#   i686     usize of 32 bits
+#   s390x    big-endian
+#
+# Without a name, all four. Needs rustup; installs a nightly toolchain with
+# Miri where there is none.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. scripts/common.sh
+
+need_cargo
+need_nightly miri rust-src
+
+# A few cases of each property; Miri is a thousand times slower than a
+# processor.
+export PROPTEST_CASES="${PROPTEST_CASES:-2}"
+# The corpus is read from files.
+common="-Zmiri-disable-isolation"
+
+miri() {
+  run cargo +nightly miri test "$@"
+}
+
+# Examples of the specifications, every layout and form.
+examples=(--lib --test gather --test roll --test scatter_elements)
+
+native() {
+  export MIRIFLAGS="$common -Zmiri-strict-provenance -Zmiri-symbolic-alignment-check"
+  miri --no-default-features --features half,num-complex "${examples[@]}" -- "${long[@]}"
+  miri --no-default-features --test semantics -- "${long[@]}"
+  miri --no-default-features --test corpus numbers
+}
+
+threads() {
+  # Crossbeam, which rayon builds on, needs the looser rules.
+  export MIRIFLAGS="$common -Zmiri-tree-borrows -Zmiri-num-cpus=4 -Zmiri-ignore-leaks"
+  miri --test parallel -- "${long[@]}"
+  miri "${examples[@]}" examples
+}
+
+other() {
+  export MIRIFLAGS="$common"
+  miri --target "$1" --no-default-features "${examples[@]}" examples -- "${long[@]}"
+  miri --target "$1" --no-default-features --test corpus numbers
+}
+
+i686() { other i686-unknown-linux-gnu; }
+s390x() { other s390x-unknown-linux-gnu; }
+
+# Tests of arrays too large for Miri.
+long=()
+
+for part in "${@:-native threads i686 s390x}"; do
+  for name in $part; do
+    case $name in
+      native | threads | i686 | s390x) "$name" ;;
+      *) fail "no such part: $name (expected native, threads, i686 or s390x)" ;;
+    esac
+  done
+done
+verdict Miri

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# The tests that use threads under ThreadSanitizer: scripts/tsan.sh
+#
+# The standard library is built with it too, since without that it reports
+# races which are none. Needs rustup; installs a nightly toolchain with the
+# sources of the standard library where there is none.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. scripts/common.sh
+
+need_cargo
+need_target_linux
+need_nightly rust-src
+
+export RUSTFLAGS="-Zsanitizer=thread ${RUSTFLAGS:-}"
+export TSAN_OPTIONS="halt_on_error=1:${TSAN_OPTIONS:-}"
+
+run cargo +nightly test -Zbuild-std --target "$linux" --test races --test parallel "$@"
+verdict ThreadSanitizer
