@@ -6,8 +6,8 @@
 //! ```
 //!
 //! writes a table of 512 MB to the temporary folder, gathers the embeddings of
-//! a text of 8192 tokens from it, averages them by token frequency, and prints
-//! how much memory that took. `--help` tells the rest.
+//! a text of 8192 tokens from it, checks every value, and prints how much memory
+//! that took. `--help` tells the rest.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -92,6 +92,9 @@ impl Options {
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     if let Some(rows) = options.generate {
+        if rows == 0 {
+            return Err("a table needs at least one row".into());
+        }
         write_table(&options.path, rows)?;
     }
     let looked_up = look_up(options);
@@ -107,18 +110,33 @@ fn value(row: usize, column: usize) -> f32 {
     ((row * 31 + column * 7) % 65_521) as f32 / 65_536.0
 }
 
-/// Writes the table a piece at a time.
+/// Writes the table beside its place and moves it there when it is whole: one
+/// that was left half written has its full length, and zeros for embeddings.
 fn write_table(path: &Path, rows: usize) -> Result<(), Box<dyn Error>> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    let written = write_rows(&part, rows).and_then(|()| Ok(fs::rename(&part, path)?));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
+/// Writes the rows a piece at a time.
+fn write_rows(path: &Path, rows: usize) -> Result<(), Box<dyn Error>> {
     const PIECE: usize = 4096;
     let mut file = File::create(path)?;
     write_zeroed_npy::<f32, _>(&file, [rows, COLUMNS])?;
     let bytes = (rows * COLUMNS * size_of::<f32>()) as u64;
     file.seek(SeekFrom::Start(file.metadata()?.len() - bytes))?;
+    // The header names this machine's byte order.
     let mut file = BufWriter::with_capacity(1 << 20, file);
     for first in (0..rows).step_by(PIECE) {
         for row in first..rows.min(first + PIECE) {
             for column in 0..COLUMNS {
-                file.write_all(&value(row, column).to_le_bytes())?;
+                file.write_all(&value(row, column).to_ne_bytes())?;
             }
         }
         if first / PIECE % 8 == 7 {
@@ -126,15 +144,13 @@ fn write_table(path: &Path, rows: usize) -> Result<(), Box<dyn Error>> {
         }
     }
     eprintln!();
-    let file = file.into_inner()?;
-    file.sync_all()?;
-    forget_cached(&file);
+    file.into_inner()?.sync_all()?;
     Ok(())
 }
 
-/// Asks the system to forget the pages that have just been written, as it has
-/// forgotten those of a table that was written long ago: it maps the neighbours
-/// of a page too where it still holds them.
+/// Asks the system to forget the pages that it still holds of the file, as it
+/// has those of a table that was written long ago: it maps a page's neighbours
+/// too where it holds them.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn forget_cached(file: &File) {
@@ -149,11 +165,15 @@ fn forget_cached(_file: &File) {}
 
 fn look_up(options: &Options) -> Result<(), Box<dyn Error>> {
     let file = File::open(&options.path)?;
+    forget_cached(&file);
     let map = mapped(&file)?;
     // Rows lie all over the file: reading ahead would load what nobody asks for.
     #[cfg(unix)]
     map.advise(Advice::Random)?;
     let table = ArrayView2::<f32>::view_npy(&map)?;
+    if table.is_empty() {
+        return Err("the table is empty".into());
+    }
     let tokens = text(options.tokens, table.nrows());
 
     let start = Instant::now();
@@ -207,8 +227,9 @@ fn check(embedded: &Array2<f32>, tokens: &Array1<u32>, made_here: bool) -> Resul
     Ok(())
 }
 
-/// How many different tokens there are, and the mean embedding of the ten most
-/// common, summed by a scatter.
+/// How many different tokens there are, and the mean over the columns of the
+/// embeddings of the ten most common, pooled by a scatter: 0 for those that the
+/// text does not have.
 fn print_common(embedded: &Array2<f32>, tokens: &Array1<u32>) -> Result<(), Box<dyn Error>> {
     let last = tokens.iter().max().copied().unwrap_or(0) as usize;
     let mut counts = Array1::<u32>::zeros(last + 1);
@@ -265,6 +286,14 @@ mod tests {
         let path = std::env::temp_dir().join(format!("embedding-{}.npy", std::process::id()));
         let options = Options { path, generate: Some(300), tokens: 1000, remove: true };
         run(&options).unwrap();
+        assert!(!options.path.exists());
+    }
+
+    #[test]
+    fn a_table_without_rows_is_refused() {
+        let path = std::env::temp_dir().join(format!("embedding-none-{}.npy", std::process::id()));
+        let options = Options { path, generate: Some(0), tokens: 10, remove: false };
+        assert_eq!(run(&options).unwrap_err().to_string(), "a table needs at least one row");
         assert!(!options.path.exists());
     }
 

@@ -14,8 +14,8 @@ mod field;
 
 use std::process::ExitCode;
 
-use ndarray::Array2;
-use opkernels::Result;
+use ndarray::{Array1, Array2};
+use opkernels::{GatherExt, Result};
 
 use canvas::{Canvas, Colour, Palette, WHITE};
 use field::Field;
@@ -114,6 +114,8 @@ fn draw(frames: &[Array2<f64>]) -> Result<Canvas> {
     const GREY: Colour = [120, 126, 138];
     const MARGIN: usize = 24;
     const TOP: usize = 72;
+    /// The title and the scale need this width.
+    const SMALLEST: usize = 256;
     let palette = Palette::new(&[
         [24, 48, 120],
         [60, 130, 190],
@@ -123,7 +125,11 @@ fn draw(frames: &[Array2<f64>]) -> Result<Canvas> {
         [205, 70, 50],
         [110, 10, 30],
     ]);
-    let size = frames[0].nrows();
+    // Small fields are drawn larger, each cell as a square of pixels: a gather
+    // that takes every row and column several times.
+    let zoom = SMALLEST.div_ceil(frames[0].nrows());
+    let size = frames[0].nrows() * zoom;
+    let again = Array1::from_shape_fn(size, |pixel| pixel / zoom);
     let cell = size + MARGIN;
     let mut canvas = Canvas::new(TOP + 2 * (cell + 16), 3 * cell + MARGIN, WHITE);
     canvas.text(MARGIN as isize, 18, 2, "Heat on a torus, in the wind", INK);
@@ -131,7 +137,7 @@ fn draw(frames: &[Array2<f64>]) -> Result<Canvas> {
     canvas.text(MARGIN as isize, 42, 1, legend, GREY);
     for (number, (frame, step)) in frames.iter().zip(MOMENTS).enumerate() {
         let (x, y) = (MARGIN + number % 3 * cell, TOP + number / 3 * (cell + 16));
-        let heat = frame.mapv(|heat| heat as f32);
+        let heat = frame.mapv(|heat| heat as f32).gather(&again, 0)?.gather(&again, 1)?;
         canvas.paste(x, y, &palette.colours(&heat, [0.0, 1.0])?);
         let (left, top) = (x as isize, y as isize);
         canvas.frame(left - 1, top - 1, size as isize + 2, size as isize + 2, GREY, 1.0);

@@ -10,6 +10,15 @@ use crate::{Club, LEADERS};
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 660.0;
 const TOP: f64 = 90.0;
+/// How sure a prediction is from which its colour is dark enough for white
+/// numbers.
+const DARK: f64 = 0.8;
+/// Half the width of a ring's line.
+const RING: f64 = 1.75;
+
+fn radius(member: usize) -> f64 {
+    if LEADERS.contains(&member) { 19.0 } else { 14.0 }
+}
 
 fn colour(club: Club) -> &'static str {
     match club {
@@ -46,18 +55,19 @@ pub(crate) fn svg(
     for (member, &[x, y]) in places.iter().enumerate() {
         let predicted = Club::of(leanings[[member, 0]]);
         let sure = (leanings[[member, 0]] - leanings[[member, 1]]).abs();
-        let radius = if LEADERS.contains(&member) { 19 } else { 14 };
+        let radius = radius(member);
         let _ = writeln!(
             svg,
             "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"white\"/>\
              <circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{}\" fill-opacity=\"{:.2}\" \
-             stroke=\"{}\" stroke-width=\"3.5\"/>\
+             stroke=\"{}\" stroke-width=\"{:.1}\"/>\
              <text x=\"{x:.1}\" y=\"{:.1}\" font-size=\"13\" text-anchor=\"middle\" fill=\"{}\">{}</text>",
             colour(predicted),
             0.25 + 0.75 * sure,
             colour(joined[member]),
+            2.0 * RING,
             y + 4.5,
-            if sure > 0.45 { "white" } else { "#222" },
+            if sure > DARK { "white" } else { "#222" },
             member + 1,
         );
     }
@@ -99,5 +109,53 @@ fn spread(places: &Array2<f64>) -> Vec<[f64; 2]> {
         let (from, to) = sizes[axis];
         column.iter().map(|at| from + (at - low) / (high - low) * (to - from)).collect()
     };
-    scaled(0).into_iter().zip(scaled(1)).map(|(x, y)| [x, y]).collect()
+    let mut places = scaled(0).into_iter().zip(scaled(1)).map(|(x, y)| [x, y]).collect::<Vec<_>>();
+    part(&mut places);
+    places
+}
+
+/// Moves members apart until no two touch; scaling may have brought them close.
+fn part(places: &mut [[f64; 2]]) {
+    const ROUNDS: usize = 200;
+    const GAP: f64 = 6.0;
+    for _ in 0..ROUNDS {
+        let mut moved = false;
+        for one in 0..places.len() {
+            for other in one + 1..places.len() {
+                let by = [0, 1].map(|axis| places[other][axis] - places[one][axis]);
+                let length = by[0].hypot(by[1]);
+                let wanted = radius(one) + radius(other) + 2.0 * RING + GAP;
+                // A little less ends the rounds that rounding would prolong.
+                if length > 0.0 && length < wanted - 1e-3 {
+                    moved = true;
+                    for axis in 0..2 {
+                        let push = by[axis] / length * (wanted - length) / 2.0;
+                        places[one][axis] -= push;
+                        places[other][axis] += push;
+                    }
+                }
+            }
+        }
+        if !moved {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_do_not_touch() {
+        let mut places = vec![[100.0, 100.0], [103.0, 100.0], [101.0, 102.0], [300.0, 90.0]];
+        part(&mut places);
+        assert_eq!(places[3], [300.0, 90.0]);
+        for one in 0..places.len() {
+            for other in 0..one {
+                let [x, y] = [0, 1].map(|axis| places[one][axis] - places[other][axis]);
+                assert!(x.hypot(y) > radius(one) + radius(other) + 2.0 * RING);
+            }
+        }
+    }
 }

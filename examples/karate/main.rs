@@ -125,3 +125,21 @@ fn ties(members: usize) -> Result<Vec<(usize, usize)>, String> {
     let tie = |record: csv::StringRecord| Ok((member(&record[0])?, member(&record[1])?));
     records("karate_ties.csv")?.into_iter().map(tie).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_but_member_nine_are_predicted() {
+        let joined = members().unwrap();
+        let ties = ties(joined.len()).unwrap();
+        assert_eq!((joined.len(), ties.len()), (34, 78));
+        let (leanings, _) = Graph::new(joined.len(), &ties).leanings(LEADERS).unwrap();
+        let wrong: Vec<usize> = (0..joined.len())
+            .filter(|&member| Club::of(leanings[[member, 0]]) != joined[member])
+            .map(|member| member + 1)
+            .collect();
+        assert_eq!(wrong, [9]);
+    }
+}

@@ -98,10 +98,11 @@ pub(crate) fn draw(frames: &[Frame], moments: &[Moment], theory: f64) -> Result<
     let (rows, columns) = (2, 3);
     let (cell_width, cell_height) = (WIDTH + MARGIN, HEIGHT + MARGIN + 20);
     let mut canvas =
-        Canvas::new(TOP + rows * cell_height + 16, columns * cell_width + MARGIN, WHITE);
+        Canvas::new(TOP + rows * cell_height - 20, columns * cell_width + MARGIN, WHITE);
     let title = "Two beams of electrons that meet";
     canvas.text(MARGIN as isize, 20, 2, title, INK);
-    let legend = "Each panel: position from left to right, speed upward";
+    let legend =
+        "Each panel: position from 0 to 2 pi across, speed upward. Brighter: more electrons.";
     canvas.text(MARGIN as isize, 46, 1, legend, GREY);
     let palette = Palette::new(&[
         [10, 12, 32],
@@ -121,10 +122,10 @@ pub(crate) fn draw(frames: &[Frame], moments: &[Moment], theory: f64) -> Result<
         let (left, top) = (x as isize, y as isize);
         canvas.frame(left - 1, top - 1, WIDTH as isize + 2, HEIGHT as isize + 2, GREY, 1.0);
         canvas.text(left, top - 14, 1, &format!("time {:.0}", frame.time), INK);
-        for speed in [-1.0, 0.0, 1.0] {
+        for (speed, label) in [(-1.0, "-1"), (0.0, " 0"), (1.0, "+1")] {
             let y = top + height_of(speed, SPEEDS) as isize;
             canvas.rectangle(left - 5, y, 5, 1, GREY, 1.0);
-            canvas.text(left - 32, y - 4, 1, &format!("{speed:+.0}"), GREY);
+            canvas.text(left - 32, y - 4, 1, label, GREY);
         }
     }
     chart(&mut canvas, corner(5), moments, theory);
