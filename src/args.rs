@@ -42,7 +42,7 @@ macro_rules! signed_arguments {
         }
         impl SignedInteger for $int {
             #[inline]
-            fn widen(self) -> i64 {
+            fn in_64_bits(self) -> i64 {
                 self as i64
             }
         }
@@ -58,7 +58,7 @@ signed_arguments!(i32 i64 isize);
 pub trait SignedInteger: Copy + Sealed {
     /// The value.
     #[doc(hidden)]
-    fn widen(self) -> i64;
+    fn in_64_bits(self) -> i64;
 }
 
 /// The axis counted from the front.
@@ -157,7 +157,7 @@ macro_rules! one_or_list {
     };
 }
 one_or_list!(IntoAxes: IntoAxis, signed -> i128, for Axis i32 i64 isize);
-one_or_list!(IntoShifts: SignedInteger, widen -> i64, for i32 i64 isize);
+one_or_list!(IntoShifts: SignedInteger, in_64_bits -> i64, for i32 i64 isize);
 
 /// Whatever can be read as an array: `indices` and `updates`.
 ///

@@ -48,7 +48,7 @@ impl<A> Gather<A> {
     /// negative number adds the rank of the indices. 0 by default.
     #[inline]
     pub fn batch_dims(mut self, batch_dims: impl SignedInteger) -> Self {
-        self.batch_dims = batch_dims.widen();
+        self.batch_dims = batch_dims.in_64_bits();
         self
     }
 
