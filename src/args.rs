@@ -53,7 +53,8 @@ signed_arguments!(i32 i64 isize);
 /// A signed integer argument: a shift, or a number of batch dimensions.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a signed integer argument",
-    label = "expected `i32`, `i64` or `isize`"
+    label = "expected `i32`, `i64` or `isize`",
+    note = "cast a `usize` by `as i64`"
 )]
 pub trait SignedInteger: Copy + Sealed {
     /// The value.
@@ -73,7 +74,7 @@ pub(crate) fn resolve_axis(axis: i128, rank: usize) -> Result<usize> {
 }
 
 /// One axis or a list of axes: an [`IntoAxis`], or an array, slice or `Vec`
-/// of them.
+/// of them, ndarray's arrays of any rank included (in row-major order).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name axes",
     label = "expected an axis, or an array, slice or `Vec` of axes"
@@ -88,10 +89,11 @@ pub trait IntoAxes {
 }
 
 /// One shift or a list of shifts: a signed integer, or an array, slice or
-/// `Vec` of them.
+/// `Vec` of them, ndarray's arrays of any rank included (in row-major order).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name shifts",
-    label = "expected a signed integer, or an array, slice or `Vec` of them"
+    label = "expected a signed integer, or an array, slice or `Vec` of them",
+    note = "cast a `usize` by `as i64`"
 )]
 pub trait IntoShifts {
     /// How many shifts are listed.
@@ -144,6 +146,16 @@ macro_rules! one_or_list {
                 self[position].$method()
             }
         }
+        impl<X: $item, S: Data<Elem = X>, D: Dimension> $list for ArrayBase<S, D> {
+            #[inline]
+            fn count(&self) -> usize {
+                self.len()
+            }
+            fn nth(&self, position: usize) -> $value {
+                let item = self.iter().nth(position);
+                item.expect("a list has as many items as it counts").$method()
+            }
+        }
         impl<L: $list + ?Sized> $list for &L {
             #[inline]
             fn count(&self) -> usize {
@@ -166,7 +178,8 @@ one_or_list!(IntoShifts: SignedInteger, in_64_bits -> i64, for i32 i64 isize);
 /// dimension), and for references to all of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read as an array",
-    label = "expected an array, a view, a slice, `[T; N]`, `Vec<T>` or an integer"
+    label = "expected an array, a view, a slice, `[T; N]`, `Vec<T>` or an integer",
+    note = "one value for all places is a view without copies: `ndarray::arr0(value).broadcast(shape)`"
 )]
 pub trait ArrayLike {
     /// The element type.
@@ -245,7 +258,8 @@ impl<L: ArrayLike + ?Sized> ArrayLike for &L {
 /// nobody else may answer what an index is.
 #[diagnostic::on_unimplemented(
     message = "indices must be integers, not `{Self}`",
-    label = "expected indices of an integer type (i8 to i64, isize, u8 to u64, usize)"
+    label = "expected indices of an integer type (i8 to i64, isize, u8 to u64, usize)",
+    note = "indices of several dimensions are arrays: `ndarray::array![[0, 1], [2, 3]]`"
 )]
 pub trait IndexInteger: num_traits::PrimInt + Send + Sync + Sealed + 'static {
     /// The position from the front that a value in `-len..=len - 1` means;

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-/// The result of an operation.
-pub type Result<T> = std::result::Result<T, Error>;
+/// The result of an operation. With a second parameter it is the standard
+/// library's, so that `use opkernels::*` hides nothing.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an operation was refused.
 ///
@@ -37,8 +38,8 @@ pub enum Error {
     /// An index outside `-len..=len - 1`. The first one in row-major order of
     /// `indices` is named.
     #[error(
-        "index {index} at indices{position:?} is out of bounds for axis {axis} of length {len} ({})",
-        IndexRange(*.len)
+        "index {index}{} is out of bounds for axis {axis} of length {len} ({})",
+        Place(.position), IndexRange(*.len)
     )]
     IndexOutOfBounds {
         /// The index as it was given.
@@ -101,7 +102,10 @@ pub enum Error {
     },
 
     /// `indices` of a scatter must have as many dimensions as the data.
-    #[error("indices have rank {indices}, data has rank {data} (expected equal ranks)")]
+    #[error(
+        "indices have rank {indices}, data has rank {data} (expected equal ranks; to \
+             select whole slices, broadcast the indices to the shape of the updates)"
+    )]
     RankMismatch {
         /// The rank of the data.
         data: usize,
@@ -110,7 +114,10 @@ pub enum Error {
     },
 
     /// `updates` must have the shape of `indices`.
-    #[error("updates have shape {updates:?}, indices have shape {indices:?} (expected equal)")]
+    #[error(
+        "updates have shape {updates:?}, indices have shape {indices:?} (expected equal; \
+             to select whole slices, broadcast the indices to the shape of the updates)"
+    )]
     UpdatesShapeMismatch {
         /// The shape of the indices.
         indices: Vec<usize>,
@@ -195,6 +202,18 @@ impl fmt::Display for AxisRange {
         match self.0 {
             0 => f.write_str("it has no axis"),
             rank => write!(f, "expected -{rank}..={}", rank - 1),
+        }
+    }
+}
+
+/// The coordinates of an index; a single index has none.
+struct Place<'p>(&'p [usize]);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => Ok(()),
+            position => write!(f, " at indices{position:?}"),
         }
     }
 }

@@ -137,7 +137,7 @@ mod scatter_elements;
 pub use args::{ArrayLike, IndexInteger, IntoAxes, IntoAxis, IntoShifts, SignedInteger};
 pub use array::{AsArrayMut, AsArrayRef};
 pub use error::{Error, Result};
-pub use gather::{Gather, GatherExt, Gathered};
+pub use gather::{Gather, GatherArgument, GatherExt, Gathered};
 pub use ndarray;
 pub use out_of_bounds::OutOfBounds;
 pub use reduce::{ReduceElement, Reduction};

@@ -8,6 +8,11 @@ use std::convert::Infallible;
 /// value. A scatter has no use for a value, so there the type is
 /// `OutOfBounds<Infallible>`, the default, and `Fill` cannot be written.
 ///
+/// In every mode the indices `-len..=-1` are inside: they count from the end.
+/// Where `-1` stands for padding or an ignored label, map it out of bounds
+/// first: `ids.mapv(|id| if id < 0 { i64::MAX } else { id })`, or a cast of
+/// all `i32` ids by `as u32`.
+///
 /// ```
 /// use ndarray::array;
 /// use opkernels::{Gather, GatherExt, OutOfBounds};
@@ -32,7 +37,8 @@ pub enum OutOfBounds<V = Infallible> {
     /// Gather only: the slice consists of this value. OpenVINO Gather-8 is
     /// `Fill` with zero.
     Fill(V),
-    /// Scatter only: the update is dropped. Serves padding ids.
+    /// Scatter only: the update is dropped. Serves padding ids, `-1` excepted
+    /// (see above).
     Skip,
     /// The nearest end of the axis: `0` for an index below `-len`, `len - 1`
     /// for one above.

@@ -46,6 +46,10 @@ impl<A> Gather<A> {
 
     /// The number of leading dimensions that data and indices share; a
     /// negative number adds the rank of the indices. 0 by default.
+    ///
+    /// Along the last axis, with all axes before it as batch dimensions, a
+    /// gather takes elements: NumPy's `take_along_axis`, ONNX's
+    /// GatherElements.
     #[inline]
     pub fn batch_dims(mut self, batch_dims: impl SignedInteger) -> Self {
         self.batch_dims = batch_dims.in_64_bits();
@@ -65,6 +69,38 @@ impl<A> Default for Gather<A> {
     /// Along axis 0, as in ONNX.
     fn default() -> Self {
         Self::along(0)
+    }
+}
+
+/// What a gather may be told: an axis, where an index out of bounds is an
+/// error, or [`Gather`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say how to gather elements of type `{A}`",
+    label = "expected an axis or `Gather::along(axis)`"
+)]
+pub trait GatherArgument<A>: sealed::Sealed {
+    /// The attributes.
+    #[doc(hidden)]
+    fn attributes(self) -> Gather<A>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<A> Sealed for super::Gather<A> {}
+    impl<X: crate::args::IntoAxis> Sealed for X {}
+}
+
+impl<A> GatherArgument<A> for Gather<A> {
+    #[inline]
+    fn attributes(self) -> Gather<A> {
+        self
+    }
+}
+
+impl<A, X: IntoAxis> GatherArgument<A> for X {
+    #[inline]
+    fn attributes(self) -> Gather<A> {
+        Gather::along(self)
     }
 }
 
@@ -141,7 +177,8 @@ pub trait GatherExt: AsArrayRef {
     /// # Shapes
     /// `output.shape = self.shape[..axis] + indices.shape[b..] + self.shape[axis + 1..]`,
     /// in standard layout. The rank depends on `b`, so the result is an
-    /// [`ArrayD`].
+    /// [`ArrayD`]; `.into_dimensionality::<Ix2>()` gives it a static rank
+    /// without a copy.
     ///
     /// # Errors
     /// Those of [`gather`](Self::gather);
@@ -175,13 +212,13 @@ pub trait GatherExt: AsArrayRef {
     fn gather_with<I>(
         &self,
         indices: &I,
-        attributes: Gather<Self::Elem>,
+        attributes: impl GatherArgument<Self::Elem>,
     ) -> Result<ArrayD<Self::Elem>>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        kernel::returned(self.as_array(), indices.view(), &attributes)
+        kernel::returned(self.as_array(), indices.view(), &attributes.attributes())
     }
 
     /// Writes what [`gather_with`](Self::gather_with) returns into `out`, an
@@ -198,12 +235,16 @@ pub trait GatherExt: AsArrayRef {
     /// # Examples
     /// ```
     /// use ndarray::{array, Array2};
-    /// use opkernels::{Gather, GatherExt};
+    /// use opkernels::{Gather, GatherExt, OutOfBounds};
     ///
     /// let table = array![[1, 2], [3, 4], [5, 6]];
     /// let mut out = Array2::zeros((2, 2));
-    /// table.gather_into(&[2, 0], Gather::along(0), &mut out)?;
+    /// table.gather_into(&[2, 0], 0, &mut out)?;
     /// assert_eq!(out, array![[5, 6], [1, 2]]);
+    ///
+    /// let nearest = Gather::along(0).out_of_bounds(OutOfBounds::Clip);
+    /// table.gather_into(&[1, 9], nearest, &mut out)?;
+    /// assert_eq!(out, array![[3, 4], [5, 6]]);
     /// # Ok::<(), opkernels::Error>(())
     /// ```
     ///
@@ -217,7 +258,7 @@ pub trait GatherExt: AsArrayRef {
     fn gather_into<I, O>(
         &self,
         indices: &I,
-        attributes: Gather<Self::Elem>,
+        attributes: impl GatherArgument<Self::Elem>,
         out: &mut O,
     ) -> Result<()>
     where
@@ -225,7 +266,7 @@ pub trait GatherExt: AsArrayRef {
         O: AsArrayMut<Elem = Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        kernel::into(self.as_array(), indices.view(), &attributes, out.as_array_mut())
+        kernel::into(self.as_array(), indices.view(), &attributes.attributes(), out.as_array_mut())
     }
 }
 

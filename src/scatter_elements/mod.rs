@@ -82,6 +82,13 @@ impl Default for ScatterElements {
 
 /// What an in-place scatter may be told: an axis, to overwrite elements of any
 /// [`Clone`] type, or [`ScatterElements`], for elements that reduce.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say how to scatter elements of type `{A}`",
+    label = "expected an axis, or `ScatterElements` for elements that reduce",
+    note = "a reduction is given as `ScatterElements::along(axis).reduction(..)`",
+    note = "elements that cannot be reduced, such as `String`, take just an axis; in generic code, \
+            bound them by `ReduceElement`"
+)]
 pub trait ScatterArgument<A>: sealed::Sealed {
     /// Runs the scatter with these attributes.
     #[doc(hidden)]

@@ -35,6 +35,9 @@ fn shifts_and_axes_in_every_form() -> Result<()> {
     let (shifts, axes) = (shifts.to_vec(), vec![Axis(0), Axis(1)]);
     assert_eq!(data.roll(&shifts, &axes)?, rolled);
     assert_eq!(data.roll(shifts, axes)?, rolled);
+    let tensors = (array![[-1_i64, 1]].into_dyn(), array![Axis(1), Axis(0)]);
+    assert_eq!(data.roll(&tensors.0, &tensors.1)?, rolled);
+    assert_eq!(data.roll(tensors.0.slice(ndarray::s![0, ..;-1]), [0, 1])?, rolled);
 
     let columns = array![[3, 1, 2], [6, 4, 5]];
     assert_eq!(data.roll(1, 1)?, columns);

@@ -69,7 +69,7 @@ fn of_indices(table: &mut Table) {
     says(
         table,
         line.gather(&u64::MAX, 0),
-        "index 18446744073709551615 at indices[] is out of bounds for axis 0 of length 3 \
+        "index 18446744073709551615 is out of bounds for axis 0 of length 3 \
          (expected -3..=2)",
     );
     says(
@@ -102,12 +102,14 @@ fn of_shapes(table: &mut Table) {
     says(
         table,
         block.scatter_elements(&zeros(&[2]), &zeros(&[2]), 0),
-        "indices have rank 1, data has rank 2 (expected equal ranks)",
+        "indices have rank 1, data has rank 2 (expected equal ranks; to select \
+         whole slices, broadcast the indices to the shape of the updates)",
     );
     says(
         table,
         block.scatter_elements(&zeros(&[2, 3]), &zeros(&[3, 2]), 0),
-        "updates have shape [3, 2], indices have shape [2, 3] (expected equal)",
+        "updates have shape [3, 2], indices have shape [2, 3] (expected equal; \
+         to select whole slices, broadcast the indices to the shape of the updates)",
     );
     says(
         table,
