@@ -191,7 +191,9 @@ impl<T: Send + Sync, I: IndexInteger, F: Update<T>> Job for Part<'_, T, I, F> {
 
     #[inline]
     fn work(&self) -> usize {
-        self.lanes.len() * self.scatter.loops.along.len * size_of::<T>().max(1)
+        let loops = self.scatter.loops;
+        let index = if loops.rows_share_indices() { 0 } else { size_of::<I>() };
+        self.lanes.len() * loops.along.len * (size_of::<T>() + index).max(1)
     }
 
     fn split(self) -> Result<(Self, Self), Self> {
