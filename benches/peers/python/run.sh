@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Times every peer at 1 and 2 threads in turn with our own benchmark, and joins the
+# results: bash benches/peers/python/run.sh [result.csv]
+#
+# VENV: where the virtual environment is, or shall be made (about 6 GB, PyTorch's GPU
+# libraries most of it). ROUNDS: how often all are run; of each the minimum is kept.
+set -euo pipefail
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+root="$(cd "$here/../../.." && pwd)"
+result="${1:-$root/benches/results/$(date +%F).csv}"
+venv="${VENV:-$here/.venv}"
+rounds="${ROUNDS:-2}"
+
+if [ ! -x "$venv/bin/python" ]; then
+  python3 -m venv "$venv"
+  # One by one: a peer that cannot be had here is left out.
+  while read -r package; do
+    "$venv/bin/pip" install --quiet "$package" || echo "left out: $package" >&2
+  done <"$here/requirements.txt"
+fi
+
+parts="$(mktemp -d)"
+trap 'rm -rf "$parts"' EXIT
+workloads=(g1_embed g3_take1d g4_lastaxis g6_batched g8_small g10_u8
+  r1_1d r2_rows r3_cols r4_cube r5_swin r6_small
+  s1_put1d s2_hist s3_gnn_sum s4_rows_none s7_seed6 s8_small)
+count=0
+
+ours() {
+  count=$((count + 1))
+  (cd "$root" && cargo bench --quiet --bench ratios -- "${workloads[@]}" --csv "$parts/$count-ours.csv") >/dev/null
+}
+
+# Built before anything is timed.
+(cd "$root" && cargo bench --quiet --no-run --bench ratios)
+(cd "$here/.." && cargo build --quiet --release)
+
+for round in $(seq "$rounds"); do
+  for peer in numpy torch onnxruntime openvino jax; do
+    "$venv/bin/python" -c "import $peer" 2>/dev/null || continue
+    for threads in 1 2; do
+      # NumPy has one thread only.
+      [ "$peer $threads" = "numpy 2" ] && continue
+      echo "== round $round: $peer, threads: $threads" >&2
+      "$venv/bin/python" -B "$here/peers.py" "$peer" --threads "$threads" \
+        --csv "$parts/$round-$peer-$threads.csv" >&2
+      ours
+    done
+  done
+  echo "== round $round: Rust peers" >&2
+  (cd "$here/.." && cargo run --quiet --release -- --csv "$parts/$round-rust.csv") >&2
+done
+
+mkdir -p "$(dirname "$result")"
+"$venv/bin/python" -B "$here/join.py" "$result" "$parts"/*.csv
