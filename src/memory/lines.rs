@@ -41,6 +41,7 @@ fn prefetch_line(_address: *const u8) {}
 /// addresses. Where stores run a little ahead of loads in these, each load
 /// seems to need what has just been stored. Copying downward avoids it.
 #[inline(always)]
+#[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code))]
 fn stores_run_ahead<T, U>(from: *const T, to: *const U) -> bool {
     const PAGE: usize = 4096;
     const LITTLE: usize = 2048;

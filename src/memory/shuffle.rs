@@ -20,6 +20,7 @@ pub(super) const FEWEST: usize = 256;
 /// A vector of the result: two places in the source, and for each byte of the
 /// result which byte of what is loaded there it is, if any.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code))]
 struct Step {
     loads: [(usize, [u8; VECTOR]); 2],
 }

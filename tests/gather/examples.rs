@@ -122,6 +122,7 @@ fn openvino_gather_8_example_7_read_by_onnx() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "172,032 elements take minutes")]
 fn openvino_gather_8_layer() {
     let data: ArrayD<f32> = array_of(&[2, 64, 128], 1);
     let indices = Array3::from_shape_fn((2, 32, 21), |(b, i, j)| (b * 31 + i * 7 + j * 5) % 64);

@@ -120,6 +120,7 @@ fn cycles_of_rows() {
 /// Rows longer than the pieces in which they are moved, and lines longer than
 /// what is lifted out of them.
 #[test]
+#[cfg_attr(miri, ignore = "100,000 elements take minutes")]
 fn long_rows() {
     let data = Array2::from_shape_fn((5, 20_000), |(i, j)| (i * 20_000 + j) as u32);
     for (shift, along) in [(2, 0), (7_000, 1), (-3, 1)] {

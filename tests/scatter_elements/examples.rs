@@ -85,6 +85,7 @@ fn openvino_scatter_elements_update_12_example_5() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "12.5 million elements")]
 fn openvino_scatter_elements_update_12_example_6() {
     let data = Array4::from_shape_fn((1000, 256, 7, 7), |(a, b, c, d)| (a + b + c * d) as f32);
     let small = [125, 20, 7, 6];
