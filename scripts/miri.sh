@@ -28,33 +28,29 @@ miri() {
 }
 
 # Examples of the specifications, every layout and form.
-examples=(--lib --test gather --test roll --test scatter_elements)
+operations=(--lib --test gather --test roll --test scatter_elements --test semantics)
 
 native() {
   export MIRIFLAGS="$common -Zmiri-strict-provenance -Zmiri-symbolic-alignment-check"
-  miri --no-default-features --features half,num-complex "${examples[@]}" -- "${long[@]}"
-  miri --no-default-features --test semantics -- "${long[@]}"
+  miri --no-default-features --features half,num-complex "${operations[@]}"
   miri --no-default-features --test corpus numbers
+  miri --no-default-features --test safety panics::serial
 }
 
 threads() {
   # Crossbeam, which rayon builds on, needs the looser rules.
   export MIRIFLAGS="$common -Zmiri-tree-borrows -Zmiri-num-cpus=4 -Zmiri-ignore-leaks"
-  miri --test parallel -- "${long[@]}"
-  miri "${examples[@]}" examples
+  miri --test races
 }
 
 other() {
   export MIRIFLAGS="$common"
-  miri --target "$1" --no-default-features "${examples[@]}" examples -- "${long[@]}"
+  miri --target "$1" --no-default-features "${operations[@]}" examples
   miri --target "$1" --no-default-features --test corpus numbers
 }
 
 i686() { other i686-unknown-linux-gnu; }
 s390x() { other s390x-unknown-linux-gnu; }
-
-# Tests of arrays too large for Miri.
-long=()
 
 for part in "${@:-native threads i686 s390x}"; do
   for name in $part; do

@@ -146,6 +146,7 @@ fn fills_of_every_length() {
 
 /// Rows that spread over more memory than the caches near a core hold.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn rows_far_apart() {
     let data: ArrayD<u8> = array_of(&[2000, 2100], 4);
     let mut numbers = Numbers(4);
@@ -186,6 +187,7 @@ fn many_indices() {
 /// The first index out of bounds is named wherever it stands, and `out` is
 /// left alone.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn an_index_out_of_bounds_far_down_the_list() {
     let data = Array2::from_shape_fn((9, 2), |(i, j)| i * 2 + j);
     for at in [0, 1, 63, 64, 1023, 1024, 1025, 2047, 2500, 2999] {
@@ -204,6 +206,7 @@ fn an_index_out_of_bounds_far_down_the_list() {
 
 /// Short batches may be resolved many at a time.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn many_short_batches() {
     for (batches, row) in [(700, 3), (1500, 1), (3, 1500), (400, 5), (1, 2000), (1025, 2)] {
         let data: ArrayD<i16> = array_of(&[batches, 6, 2], 8);

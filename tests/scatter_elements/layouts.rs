@@ -92,6 +92,7 @@ fn every_axis_and_reduction_in_every_layout() {
 
 /// Lanes of many numbers and lengths, few and many updates in each.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn lanes_of_every_number() {
     let standard = Layout::standard(2);
     for lanes in [1, 2, 3, 7, 8, 9, 16, 33, 70] {
@@ -204,6 +205,7 @@ fn nothing_but_padding() {
 /// The first index out of bounds is named wherever it stands, and the target
 /// is left alone.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn an_index_out_of_bounds_far_down_the_list() {
     let updates = Array1::from_iter(0..3000);
     let data = Array1::from_iter(0..9);

@@ -201,6 +201,7 @@ fn on_error() {
 /// The same to the bit in every layout, run and, with rayon, on every number
 /// of threads.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn determinism() {
     let data = Array::from_elem((4, 3000), 0.0_f32).into_dyn();
     let ids = Array2::from_shape_fn((300, 3000), |(i, j)| (i * 7 + j) % 4);

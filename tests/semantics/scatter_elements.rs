@@ -205,6 +205,7 @@ fn i64_and_u64() {
 /// They build up in f32 and round once, to nearest even.
 #[cfg(feature = "half")]
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn f16_and_bf16() {
     use half::{bf16, f16};
     let sum = along(Reduction::Sum);
