@@ -52,6 +52,7 @@ fn layer_data() -> Array4<f32> {
 
 /// One shift for each axis.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn openvino_roll_7_layer_1() {
     let data = layer_data();
     let expected = Array4::from_shape_fn(LAYER, |(a, b, c, d)| {
@@ -62,6 +63,7 @@ fn openvino_roll_7_layer_1() {
 
 /// One shift for several axes.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn openvino_roll_7_layer_2() {
     let data = layer_data();
     let expected = Array4::from_shape_fn(LAYER, |(a, b, c, d)| {

@@ -189,6 +189,7 @@ fn openvino_scatter_elements_update_12_formulas_3d() {
 
 /// Example 6 by shape, with a sum that depends on the order of updates.
 #[test]
+#[cfg_attr(miri, ignore = "105,000 updates take minutes")]
 fn openvino_scatter_elements_update_12_layer_sum() {
     let shape = [40, 25, 7, 7];
     let data: Array4<f32> = array_of(&shape, 1).into_dimensionality().unwrap();
