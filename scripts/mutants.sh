@@ -12,10 +12,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 need_cargo
 command -v cargo-mutants >/dev/null || cargo install cargo-mutants --locked
 
-# Without rayon, whose thresholds are a matter of speed. Fewer cases of each
-# property: a mutant that few of them catch still falls to the others.
+# Without rayon, whose thresholds are a matter of speed; who changes what is
+# split tries those mutants on the tests parallel and safety too. Fewer cases of
+# each property: a mutant that few of them catch still falls to the others.
 export PROPTEST_CASES="${PROPTEST_CASES:-32}"
+tests=(--no-default-features --test=gather --test=roll --test=scatter_elements
+  --test=semantics --test=properties)
 exec cargo mutants --no-shuffle --timeout 120 \
   --file 'src/*/plan.rs' --file 'src/*/kernel.rs' --file src/indices.rs --file src/geometry.rs \
-  "$@" -- --no-default-features --lib --test gather --test roll --test scatter_elements \
-  --test semantics --test properties
+  "${tests[@]/#/--cargo-arg=}" "$@"
