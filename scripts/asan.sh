@@ -13,7 +13,8 @@ need_target_linux
 
 export RUSTC_BOOTSTRAP=1
 export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"
-export ASAN_OPTIONS="detect_leaks=1:detect_stack_use_after_return=1:${ASAN_OPTIONS:-}"
+# Refused allocations are part of the tests.
+export ASAN_OPTIONS="allocator_may_return_null=1:detect_leaks=1:detect_stack_use_after_return=1:${ASAN_OPTIONS:-}"
 # Properties draw fewer cases: the fuzz targets draw millions.
 export PROPTEST_CASES="${PROPTEST_CASES:-64}"
 

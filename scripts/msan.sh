@@ -14,6 +14,8 @@ need_target_linux
 need_nightly rust-src
 
 export RUSTFLAGS="-Zsanitizer=memory -Zsanitizer-memory-track-origins ${RUSTFLAGS:-}"
+# Refused allocations are part of the tests.
+export MSAN_OPTIONS="allocator_may_return_null=1:${MSAN_OPTIONS:-}"
 
 # Layouts are left to the corpus, whose inputs are smaller than the tests that list them.
 run cargo +nightly test -Zbuild-std --target "$linux" --lib --test gather --test roll \

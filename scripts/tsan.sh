@@ -13,7 +13,7 @@ need_target_linux
 need_nightly rust-src
 
 export RUSTFLAGS="-Zsanitizer=thread ${RUSTFLAGS:-}"
-export TSAN_OPTIONS="halt_on_error=1:${TSAN_OPTIONS:-}"
+export TSAN_OPTIONS="allocator_may_return_null=1:halt_on_error=1:${TSAN_OPTIONS:-}"
 
 run cargo +nightly test -Zbuild-std --target "$linux" --test races --test parallel "$@"
 verdict ThreadSanitizer
