@@ -3,11 +3,9 @@
 # busy machine as on an idle one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. scripts/common.sh
 
-if ! command -v valgrind >/dev/null; then
-  echo "valgrind is missing: apt-get install valgrind, or the like" >&2
-  exit 1
-fi
+need_program valgrind "apt-get install valgrind, or your system's package of that name"
 
 bench=$(cargo bench --bench tiny --no-run --message-format=json 2>/dev/null |
   sed -n 's/.*"executable":"\([^"]*tiny-[^"]*\)".*/\1/p' | tail -1)

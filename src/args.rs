@@ -6,7 +6,7 @@ use ndarray::{
 
 use crate::error::{Error, Result};
 
-mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
 }
 use sealed::Sealed;

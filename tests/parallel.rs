@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Laid, Layout, Numbers, Reduce, Value, array_of, assert_same, settled};
+use common::{Laid, Layout, Numbers, REDUCTIONS, Reduce, Value, array_of, assert_same, settled};
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, Dimension, Zip, s};
 use opkernels::{
     Error, Gather, GatherExt, OutOfBounds, Reduction, RollExt, ScatterElements, ScatterElementsExt,
@@ -277,15 +277,6 @@ fn assert_scattered<A: Reduce>(
         assert_reduced_on_every_pool(reduction, in_place, &expected);
     }
 }
-
-const REDUCTIONS: [Reduction; 6] = [
-    Reduction::Sum,
-    Reduction::Mean,
-    Reduction::None,
-    Reduction::Min,
-    Reduction::Prod,
-    Reduction::Max,
-];
 
 /// Values without NaN, whose sums depend on their order.
 fn tenths(shape: [usize; 2]) -> Array2<f32> {

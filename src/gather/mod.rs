@@ -5,6 +5,7 @@ mod plan;
 
 use ndarray::{Array, ArrayD, DimAdd, Dimension, RemoveAxis};
 
+use crate::args::sealed::Sealed;
 use crate::args::{ArrayLike, IndexInteger, IntoAxis, SignedInteger};
 use crate::array::{AsArrayMut, AsArrayRef};
 use crate::error::Result;
@@ -78,17 +79,13 @@ impl<A> Default for Gather<A> {
     message = "`{Self}` does not say how to gather elements of type `{A}`",
     label = "expected an axis or `Gather::along(axis)`"
 )]
-pub trait GatherArgument<A>: sealed::Sealed {
+pub trait GatherArgument<A>: Sealed {
     /// The attributes.
     #[doc(hidden)]
     fn attributes(self) -> Gather<A>;
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl<A> Sealed for super::Gather<A> {}
-    impl<X: crate::args::IntoAxis> Sealed for X {}
-}
+impl<A> Sealed for Gather<A> {}
 
 impl<A> GatherArgument<A> for Gather<A> {
     #[inline]

@@ -8,6 +8,7 @@ use std::convert::Infallible;
 
 use ndarray::Array;
 
+use crate::args::sealed::Sealed;
 use crate::args::{ArrayLike, IndexInteger, IntoAxis};
 use crate::array::{AsArrayMut, AsArrayRef};
 use crate::error::Result;
@@ -89,7 +90,7 @@ impl Default for ScatterElements {
     note = "elements that cannot be reduced, such as `String`, take just an axis; in generic code, \
             bound them by `ReduceElement`"
 )]
-pub trait ScatterArgument<A>: sealed::Sealed {
+pub trait ScatterArgument<A>: Sealed {
     /// Runs the scatter with these attributes.
     #[doc(hidden)]
     fn scatter<D, I, U>(
@@ -104,11 +105,7 @@ pub trait ScatterArgument<A>: sealed::Sealed {
         U: ArrayLike<Elem = A> + ?Sized;
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::ScatterElements {}
-    impl<X: crate::args::IntoAxis> Sealed for X {}
-}
+impl Sealed for ScatterElements {}
 
 impl<A: ReduceElement> ScatterArgument<A> for ScatterElements {
     #[inline]

@@ -10,5 +10,5 @@ pub(crate) mod reduce;
 pub(crate) mod value;
 
 pub(crate) use layout::{Laid, Layout};
-pub(crate) use reduce::{Reduce, settled};
+pub(crate) use reduce::{REDUCTIONS, Reduce, settled};
 pub(crate) use value::{Index, Numbers, Value, array_of, assert_same, same_contents};

@@ -5,6 +5,16 @@ use opkernels::{ReduceElement, Reduction};
 
 use super::value::Value;
 
+/// All there are.
+pub(crate) const REDUCTIONS: [Reduction; 6] = [
+    Reduction::None,
+    Reduction::Sum,
+    Reduction::Prod,
+    Reduction::Min,
+    Reduction::Max,
+    Reduction::Mean,
+];
+
 pub(crate) trait Reduce: Value + ReduceElement {
     fn defines(_reduction: Reduction) -> bool {
         true

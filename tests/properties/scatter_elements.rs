@@ -6,7 +6,9 @@ use proptest::prelude::*;
 
 use crate::cases::{axis_of, indices_of, input, shape};
 use crate::common::oracle::{self, Refused, Scatter};
-use crate::common::{Index, Laid, Layout, Reduce, Value, array_of, same_contents, settled};
+use crate::common::{
+    Index, Laid, Layout, REDUCTIONS, Reduce, Value, array_of, same_contents, settled,
+};
 
 #[derive(Debug, Clone)]
 struct Case {
@@ -31,14 +33,7 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 fn scatter() -> impl Strategy<Value = Scatter> {
-    let reduction = prop::sample::select(vec![
-        Reduction::None,
-        Reduction::Sum,
-        Reduction::Prod,
-        Reduction::Min,
-        Reduction::Max,
-        Reduction::Mean,
-    ]);
+    let reduction = prop::sample::select(REDUCTIONS.to_vec());
     let mode = prop::sample::select(vec![
         OutOfBounds::Error,
         OutOfBounds::Skip,

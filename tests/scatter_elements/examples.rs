@@ -3,7 +3,7 @@
 use ndarray::{Array, Array2, Array3, Array4, Dimension, array};
 use opkernels::{ReduceElement, Reduction, ScatterElements, ScatterElementsExt};
 
-use crate::common::{Reduce, Value, array_of, assert_same};
+use crate::common::{REDUCTIONS, Reduce, Value, array_of, assert_same};
 
 /// The result returned and in place.
 fn assert_scattered<A: Value + ReduceElement, D: Dimension>(
@@ -117,21 +117,12 @@ fn reduced(reduction: Reduction, old: i32, update: i32) -> i32 {
     }
 }
 
-const ALL: [Reduction; 6] = [
-    Reduction::None,
-    Reduction::Sum,
-    Reduction::Prod,
-    Reduction::Min,
-    Reduction::Max,
-    Reduction::Mean,
-];
-
 /// `output[indices[i]] = reduction(updates[i], output[indices[i]])`
 #[test]
 fn openvino_scatter_elements_update_12_formulas_1d() {
     let data = array![5, -3, 8, 2];
     let (indices, updates) = (array![3, 0, -2], array![7, -4, 1]);
-    for reduction in ALL {
+    for reduction in REDUCTIONS {
         let mut expected = data.clone();
         for (i, k) in [3, 0, 2].into_iter().enumerate() {
             expected[k] = reduced(reduction, expected[k], updates[i]);
@@ -149,7 +140,7 @@ fn openvino_scatter_elements_update_12_formulas_2d() {
     // No target repeats, along either axis.
     let indices = array![[2, 0, 1], [0, 1, 2]];
     let updates = array![[4, -6, 3], [8, 2, -7]];
-    for reduction in ALL {
+    for reduction in REDUCTIONS {
         for axis in 0..2 {
             let mut expected = data.clone();
             for ((i, j), &k) in indices.indexed_iter() {
@@ -174,7 +165,7 @@ fn openvino_scatter_elements_update_12_formulas_3d() {
             let lane = i + j + k - along;
             ((along + lane) % 3) as i64
         });
-        for reduction in ALL {
+        for reduction in REDUCTIONS {
             let mut expected = data.clone();
             for ((i, j, k), &index) in indices.indexed_iter() {
                 let mut target = [i, j, k];

@@ -4,16 +4,9 @@ use ndarray::{Array, Array1, Array2, ArrayD, Axis};
 use opkernels::{Error, OutOfBounds, Reduction, ScatterElements, ScatterElementsExt};
 
 use crate::common::oracle::{self, Scatter};
-use crate::common::{Index, Laid, Layout, Numbers, Reduce, array_of, assert_same, settled};
-
-const REDUCTIONS: [Reduction; 6] = [
-    Reduction::None,
-    Reduction::Sum,
-    Reduction::Prod,
-    Reduction::Min,
-    Reduction::Max,
-    Reduction::Mean,
-];
+use crate::common::{
+    Index, Laid, Layout, Numbers, REDUCTIONS, Reduce, array_of, assert_same, settled,
+};
 
 /// Indices in `-len..len`.
 fn indices_of(shape: &[usize], len: usize, seed: u64) -> ArrayD<i128> {

@@ -4,16 +4,7 @@ use ndarray::{ArrayD, array};
 use opkernels::{Error, OutOfBounds, Reduction, ScatterElements, ScatterElementsExt};
 
 use crate::common::oracle::{self, Scatter};
-use crate::common::{Numbers, Reduce, array_of, assert_same, settled};
-
-const REDUCTIONS: [Reduction; 6] = [
-    Reduction::None,
-    Reduction::Sum,
-    Reduction::Prod,
-    Reduction::Min,
-    Reduction::Max,
-    Reduction::Mean,
-];
+use crate::common::{Numbers, REDUCTIONS, Reduce, array_of, assert_same, settled};
 
 /// Lists of 0 to about 300 updates, which overflow narrow types.
 fn reduces<A: Reduce>() {

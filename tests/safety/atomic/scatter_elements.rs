@@ -1,11 +1,11 @@
 //! Scatters in place.
 
 use ndarray::ArrayD;
-use opkernels::{OutOfBounds, Reduction, ScatterElementsExt};
+use opkernels::{OutOfBounds, ScatterElementsExt};
 use proptest::prelude::*;
 
 use super::{Case, around_the_grain, assert_all_or_nothing, case, one_case_in, small};
-use crate::common::{Index, Laid, Numbers, Reduce, Value, array_of, oracle, settled};
+use crate::common::{Index, Laid, Numbers, REDUCTIONS, Reduce, Value, array_of, oracle, settled};
 
 /// Data, indices and updates of a scatter.
 struct Arrays<A, I> {
@@ -57,14 +57,7 @@ fn check_reduce<A: Reduce, I: Index>(case: &Case) {
     let mut numbers = Numbers(case.seed);
     let arrays = Arrays::<A, I>::new(case, &mut numbers);
     let Arrays { data, indices, updates, axis } = &arrays;
-    let reduction = [
-        Reduction::None,
-        Reduction::Sum,
-        Reduction::Prod,
-        Reduction::Min,
-        Reduction::Max,
-        Reduction::Mean,
-    ][numbers.below(6)];
+    let reduction = REDUCTIONS[numbers.below(6)];
     let mode = match numbers.below(8) {
         0 => OutOfBounds::Skip,
         1 => OutOfBounds::Clip,

@@ -7,16 +7,7 @@ use opkernels::{
 
 use super::Table;
 use super::forms::{outside, scatter, scatter_with};
-use crate::common::{Reduce, array_of, oracle, settled};
-
-pub(super) const REDUCTIONS: [Reduction; 6] = [
-    Reduction::None,
-    Reduction::Sum,
-    Reduction::Prod,
-    Reduction::Min,
-    Reduction::Max,
-    Reduction::Mean,
-];
+use crate::common::{REDUCTIONS, Reduce, array_of, oracle, settled};
 
 pub(super) fn cases(table: &mut Table) {
     axes(table);

@@ -7,7 +7,7 @@ use opkernels::{
 
 use super::Table;
 use super::forms::outside;
-use super::scatter_elements::REDUCTIONS;
+use crate::common::REDUCTIONS;
 
 /// More elements than addresses of today's processors reach.
 const FAR: usize = 1 << 60;

@@ -15,6 +15,7 @@ pub(super) enum Fuse {
     /// The clone of this number, counted from 1.
     At(u64),
     /// That one and all after it, on whichever thread.
+    #[cfg_attr(not(feature = "rayon"), expect(dead_code, reason = "asked for on thread pools"))]
     From(u64),
 }
 
