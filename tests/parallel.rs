@@ -328,6 +328,38 @@ fn scattered_messages() {
     }
 }
 
+/// All indices name one row, but for a single one: wherever that lies, it is
+/// followed.
+#[test]
+fn scattered_to_one_row_but_for_one_index() {
+    let (rows, width) = (45_000, 7);
+    let (data, updates) = (Array2::<u32>::zeros((2, width)), Array2::ones((rows, width)));
+    let last = rows * width - 1;
+    for place in [0, last / 3, last / 2, last / 2 + 1, last] {
+        let mut indices = Array2::<usize>::zeros((rows, width));
+        indices[[place / width, place % width]] = 1;
+        let mut expected = data.clone();
+        expected.row_mut(0).fill(rows as u32);
+        expected[[0, place % width]] -= 1;
+        expected[[1, place % width]] += 1;
+        let sum = ScatterElements::along(0).reduction(Reduction::Sum);
+        let run = || data.scatter_elements_with(&indices, &updates, sum);
+        assert_reduced_on_every_pool(Reduction::Sum, run, &expected);
+    }
+}
+
+/// A single row, wide enough for several threads.
+#[test]
+fn scattered_to_one_wide_row() {
+    let width = 300_000;
+    let (data, updates) = (array2::<u32>([2, width], 1), array2([1, width], 2));
+    let indices = Array2::<usize>::ones((1, width));
+    let mut expected = data.clone();
+    expected.row_mut(1).assign(&updates.row(0));
+    let run = || data.scatter_elements(&indices, &updates, 0);
+    assert_reduced_on_every_pool(Reduction::None, run, &expected);
+}
+
 #[cfg(feature = "half")]
 #[test]
 fn scattered_halves() {

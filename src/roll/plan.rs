@@ -105,7 +105,7 @@ impl Plan {
                 shift: self.shifts[axis],
                 strides: std::array::from_fn(|k| strides[k][axis]),
             };
-            if dim.strides[0] < 0 && len > 0 {
+            if dim.strides[0] < 0 {
                 // Walked from its other end, the axis runs with memory, and
                 // the roll goes the other way.
                 for k in 0..N {
@@ -150,6 +150,25 @@ mod tests {
         let loops = loops(&[5], &[-1], &[2], &[0]);
         assert_eq!(loops.origin, [-4]);
         assert_eq!(loops.dims[..], [RollDim { len: 5, shift: 3, strides: [1] }]);
+    }
+
+    #[test]
+    fn axes_are_walked_in_the_order_of_memory() {
+        let loops = loops(&[3, 4], &[1, 3], &[2], &[1]);
+        assert_eq!(loops.dims[..], [RollDim { len: 12, shift: 6, strides: [1] }]);
+    }
+
+    #[test]
+    fn long_rows_stay_apart_from_the_axis_that_sends_them() {
+        let rows = |width: usize, shifts: &[i64]| {
+            let plan = Plan::new(&[4, width], &shifts, &[0]).unwrap();
+            plan.rows(&[4, width], &[width as isize, 1], 8).dims
+        };
+        let outer = |shift| RollDim { len: 4, shift, strides: [512] };
+        let inner = RollDim { len: 512, shift: 0, strides: [1] };
+        assert_eq!(rows(512, &[1])[..], [outer(1), inner]);
+        assert_eq!(rows(511, &[1])[..], [RollDim { len: 2044, shift: 511, strides: [1] }]);
+        assert_eq!(rows(512, &[0])[..], [RollDim { len: 2048, shift: 0, strides: [1] }]);
     }
 
     #[test]

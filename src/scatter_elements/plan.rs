@@ -107,3 +107,37 @@ impl Plan {
         Loops { around: lanes, lanes: [first, second], along, lanes_innermost, axis_len }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The loops of a scatter along `axis`, with indices, updates and target of
+    /// one shape.
+    fn loops(axis: i64, shape: &[usize], strides: &[isize]) -> Loops {
+        let plan = Plan::new(shape, shape, shape, &ScatterElements::along(axis)).unwrap();
+        plan.loops((shape, strides), (shape, strides), strides)
+    }
+
+    fn lengths(loops: &Loops) -> (usize, [usize; 2], usize) {
+        (loops.around.len(), loops.lanes.map(|dim| dim.len), loops.along.len)
+    }
+
+    #[test]
+    fn lanes_side_by_side_run_inside_the_loop_along_the_axis() {
+        let across = loops(0, &[3, 4], &[4, 1]);
+        assert!(across.lanes_innermost);
+        assert_eq!(lengths(&across), (1, [1, 4], 3));
+        let along = loops(1, &[3, 4], &[4, 1]);
+        assert!(!along.lanes_innermost);
+        assert_eq!(lengths(&along), (1, [1, 3], 4));
+    }
+
+    #[test]
+    fn two_loops_over_lanes_run_inside_where_both_are_closer() {
+        let gaps = [100, 10, 1];
+        assert_eq!(lengths(&loops(0, &[3, 4, 5], &gaps)), (1, [4, 5], 3));
+        assert_eq!(lengths(&loops(1, &[3, 4, 5], &gaps)), (3, [1, 5], 4));
+        assert_eq!(lengths(&loops(2, &[3, 4, 5], &gaps)), (3, [1, 4], 5));
+    }
+}

@@ -207,7 +207,29 @@ fn far_data_moved(table: &mut Table) {
     });
 }
 
-/// 2^60 indices, of which a refusal needs to look at no more than one.
+/// Every reduction of far updates is refused, before anything is written.
+fn assert_refused(
+    before: &ArrayD<i32>,
+    (indices, updates): (ArrayViewD<'_, i16>, ArrayViewD<'_, i32>),
+    axis: usize,
+    error: &Error,
+) {
+    for reduction in REDUCTIONS {
+        let attributes = ScatterElements::along(Axis(axis)).reduction(reduction);
+        let mut target = before.clone();
+        let done = target.scatter_elements_inplace(&indices, &updates, attributes);
+        let copied = before.scatter_elements_with(&indices, &updates, attributes);
+        for refused in [done.unwrap_err(), copied.unwrap_err()] {
+            // A mean may ask for its work memory first.
+            let no_memory =
+                matches!(refused, Error::AllocationFailed { .. }) && reduction == Reduction::Mean;
+            assert!(refused == *error || no_memory, "{refused}");
+        }
+        assert_eq!(target, before);
+    }
+}
+
+/// 2^60 indices, of which a refusal looks at those that differ.
 fn far_indices(table: &mut Table) {
     for (shape, axis) in [(&[FAR][..], 0), (&[3, FAR], 1), (&[FAR, 4], 0)] {
         table.case(format!("scatter {shape:?} indices out of bounds"), || {
@@ -217,21 +239,16 @@ fn far_indices(table: &mut Table) {
             let (index, update) = (array![-9_i16], array![1]);
             let (indices, updates) = (far(&index, shape), far(&update, shape));
             let error = outside::<()>(-9, &vec![0; shape.len()], axis, len).unwrap_err();
-            for reduction in REDUCTIONS {
-                let attributes = ScatterElements::along(Axis(axis)).reduction(reduction);
-                let mut target = before.clone();
-                let done = target.scatter_elements_inplace(&indices, &updates, attributes);
-                let copied = before.scatter_elements_with(&indices, &updates, attributes);
-                for refused in [done.unwrap_err(), copied.unwrap_err()] {
-                    // A mean may ask for its work memory first.
-                    let no_memory = matches!(refused, Error::AllocationFailed { .. })
-                        && reduction == Reduction::Mean;
-                    assert!(refused == error || no_memory, "{refused}");
-                }
-                assert_eq!(target, before);
-            }
+            assert_refused(&before, (indices, updates), axis, &error);
         });
     }
+    table.case("scatter an index out of bounds behind 2^60 of another", || {
+        let (column, update) = (array![[-1_i16], [3]], array![1]);
+        let indices = column.broadcast((2, FAR)).unwrap().into_dyn();
+        let before = ArrayD::<i32>::from_elem(vec![2, 3], 5);
+        let error = outside::<()>(3, &[1, 0], 1, 3).unwrap_err();
+        assert_refused(&before, (indices, far(&update, &[2, FAR])), 1, &error);
+    });
     table.case("gather 2^60 indices into three", || {
         let (data, index) = (array![1_u8, 2], array![-9_i16]);
         let mut out = array![4_u8, 5, 6];
