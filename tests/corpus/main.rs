@@ -28,7 +28,7 @@ fn replay(name: &str, check: fn(&[u8])) {
 
 /// Runs the check on inputs that a seed decides.
 fn numbers(check: fn(&[u8])) {
-    let inputs = if cfg!(miri) { 20 } else { 400 };
+    let inputs = if cfg!(miri) { 60 } else { 400 };
     for seed in 0..inputs {
         println!("seed {seed}");
         let mut numbers = Numbers(seed);

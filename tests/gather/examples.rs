@@ -216,9 +216,9 @@ fn onnx_gather_13_shapes_4() {
 /// number from the front and from the end.
 #[test]
 fn openvino_gather_8_every_batch_dims() {
-    let data: ArrayD<i16> = array_of(&[2, 3, 4], 6);
-    let indices =
-        ArrayD::from_shape_fn(vec![2, 3, 4], |i| ((i[0] + 2 * i[1] + 3 * i[2]) % 2) as i128);
+    let shape = if cfg!(miri) { [2, 2, 2] } else { [2, 3, 4] };
+    let data: ArrayD<i16> = array_of(&shape, 6);
+    let indices = ArrayD::from_shape_fn(&shape[..], |i| ((i[0] + 2 * i[1] + 3 * i[2]) % 2) as i128);
     let narrow = indices.mapv(|index| index as i32);
     for axis in 0..3_i32 {
         for batch_dims in -3..=axis {

@@ -184,10 +184,11 @@ impl Pool for Here {
     }
 }
 
-const SMALL: (usize, usize) = if cfg!(miri) { (2, 3) } else { (4, 5) };
+const SMALL: (usize, usize) = if cfg!(miri) { (2, 2) } else { (4, 5) };
 
 fn everything<'l, E: Element<'l>>(ledger: &'l Ledger) {
-    for laid in LAYOUTS {
+    // Miri takes the first and the last.
+    for laid in LAYOUTS.into_iter().step_by(if cfg!(miri) { 2 } else { 1 }) {
         let trial = Trial::<E>::new(ledger, SMALL, laid);
         trial.without_panic(&Here);
         trial.every_panic();
