@@ -17,9 +17,5 @@ export RUSTFLAGS="-Zsanitizer=memory -Zsanitizer-memory-track-origins ${RUSTFLAG
 # Refused allocations are part of the tests.
 export MSAN_OPTIONS="allocator_may_return_null=1:${MSAN_OPTIONS:-}"
 
-# Layouts are left to the corpus, whose inputs are smaller than the tests that list them;
-# the test of determinism does 18 million updates.
-run cargo +nightly test -Zbuild-std --target "$linux" --lib --test gather --test roll \
-  --test scatter_elements --test semantics --test races --test corpus "$@" \
-  -- --skip layouts --skip corpus --skip determinism
+run cargo +nightly test -Zbuild-std --target "$linux" "${watched[@]}" "$@" -- "${too_long[@]}"
 verdict MemorySanitizer

@@ -13,8 +13,5 @@ need_program valgrind "apt-get install valgrind, or your system's package of tha
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=9 \
   --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite"
 
-# Layouts are left to the corpus, whose inputs are smaller than the tests that list them;
-# the test of determinism does 18 million updates.
-run cargo test --lib --test gather --test roll --test scatter_elements --test semantics \
-  --test races --test corpus "$@" -- --skip layouts --skip corpus --skip determinism
+run cargo test "${watched[@]}" "$@" -- "${too_long[@]}"
 verdict memcheck

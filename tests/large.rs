@@ -1,9 +1,12 @@
 //! The paths that large arrays take: past the caches, into fresh pages, and
 //! scatters whose target is small beside its indices.
 
+mod common;
+
+use common::REDUCTIONS;
 use ndarray::{Array1, Array2, Array3, array};
 use opkernels::{
-    Error, Gather, GatherExt, OutOfBounds, Reduction, RollExt, ScatterElements, ScatterElementsExt,
+    Error, Gather, GatherExt, OutOfBounds, RollExt, ScatterElements, ScatterElementsExt,
 };
 
 /// Distinct, and telling where it came from.
@@ -76,15 +79,6 @@ fn rolls_of_every_size_of_result() {
         assert!(back == data, "{shape:?}");
     }
 }
-
-const REDUCTIONS: [Reduction; 6] = [
-    Reduction::None,
-    Reduction::Sum,
-    Reduction::Prod,
-    Reduction::Min,
-    Reduction::Max,
-    Reduction::Mean,
-];
 
 #[test]
 fn many_indices_with_one_out_of_bounds_leave_a_small_target_alone() {

@@ -57,7 +57,7 @@ fn check_reduce<A: Reduce, I: Index>(case: &Case) {
     let mut numbers = Numbers(case.seed);
     let arrays = Arrays::<A, I>::new(case, &mut numbers);
     let Arrays { data, indices, updates, axis } = &arrays;
-    let reduction = REDUCTIONS[numbers.below(6)];
+    let reduction = REDUCTIONS[numbers.below(REDUCTIONS.len())];
     let mode = match numbers.below(8) {
         0 => OutOfBounds::Skip,
         1 => OutOfBounds::Clip,
