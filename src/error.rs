@@ -175,7 +175,7 @@ pub enum Error {
     SkipInGather,
 
     /// A text that names no reduction.
-    #[error("unknown reduction {0:?} (expected none, sum, prod, min, max or mean)")]
+    #[error("unknown reduction {0:?} (expected none, sum, sub, prod, min, max or mean)")]
     UnknownReduction(String),
 
     /// A result with more elements or bytes than an array can have.

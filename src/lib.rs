@@ -121,26 +121,25 @@
 //!   some elements of the target new and some old, all valid.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod args;
-mod array;
+mod arguments;
 mod error;
 mod gather;
-mod geometry;
-mod indices;
+mod index;
 mod memory;
-mod out_of_bounds;
 mod parallel;
-mod reduce;
+mod reduction;
 mod roll;
 mod scatter_elements;
+mod sealed;
 
-pub use args::{ArrayLike, IndexInteger, IntoAxes, IntoAxis, IntoShifts, SignedInteger};
-pub use array::{AsArrayMut, AsArrayRef};
+pub use arguments::{
+    ArrayLike, AsArrayMut, AsArrayRef, IntoAxes, IntoAxis, IntoShifts, SignedInteger,
+};
 pub use error::{Error, Result};
 pub use gather::{Gather, GatherArgument, GatherExt, Gathered};
+pub use index::{IndexInteger, OutOfBounds};
 pub use ndarray;
-pub use out_of_bounds::OutOfBounds;
-pub use reduce::{ReduceElement, Reduction};
+pub use reduction::{ReduceElement, Reduction};
 pub use roll::RollExt;
 pub use scatter_elements::{ScatterArgument, ScatterElements, ScatterElementsExt};
 

@@ -1,105 +1,16 @@
 //! Gather: take slices along an axis by index.
 
-mod kernel;
+mod attributes;
 mod plan;
+mod run;
+
+pub use attributes::{Gather, GatherArgument};
 
 use ndarray::{Array, ArrayD, DimAdd, Dimension, RemoveAxis};
 
-use crate::args::sealed::Sealed;
-use crate::args::{ArrayLike, IndexInteger, IntoAxis, SignedInteger};
-use crate::array::{AsArrayMut, AsArrayRef};
+use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAxis};
 use crate::error::Result;
-use crate::out_of_bounds::OutOfBounds;
-
-/// The attributes of a gather: axis, batch dimensions, and what to do with
-/// indices out of bounds.
-///
-/// ```
-/// use opkernels::{Gather, OutOfBounds};
-///
-/// let attributes = Gather::along(-1).batch_dims(1).out_of_bounds(OutOfBounds::Fill(0.0_f32));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[must_use = "attributes do nothing until a gather is called with them"]
-pub struct Gather<A> {
-    axis: i128,
-    batch_dims: i64,
-    out_of_bounds: OutOfBounds<A>,
-}
-
-impl<A> Gather<A> {
-    /// Gathers along `axis`, without batch dimensions; an index out of bounds
-    /// is an error. This is ONNX Gather 13.
-    #[inline]
-    pub fn along(axis: impl IntoAxis) -> Self {
-        Gather { axis: axis.signed(), batch_dims: 0, out_of_bounds: OutOfBounds::Error }
-    }
-
-    /// OpenVINO Gather-8 along `axis`: an index out of bounds selects zeros,
-    /// or whatever else `A::default()` is.
-    #[inline]
-    pub fn openvino(axis: impl IntoAxis) -> Self
-    where
-        A: Default,
-    {
-        Self::along(axis).out_of_bounds(OutOfBounds::Fill(A::default()))
-    }
-
-    /// The number of leading dimensions that data and indices share; a
-    /// negative number adds the rank of the indices. 0 by default.
-    ///
-    /// Along the last axis, with all axes before it as batch dimensions, a
-    /// gather takes elements: NumPy's `take_along_axis`, ONNX's
-    /// GatherElements.
-    #[inline]
-    pub fn batch_dims(mut self, batch_dims: impl SignedInteger) -> Self {
-        self.batch_dims = batch_dims.in_64_bits();
-        self
-    }
-
-    /// What to do with an index outside `-len..=len - 1`.
-    /// [`OutOfBounds::Error`] by default.
-    #[inline]
-    pub fn out_of_bounds(mut self, mode: OutOfBounds<A>) -> Self {
-        self.out_of_bounds = mode;
-        self
-    }
-}
-
-impl<A> Default for Gather<A> {
-    /// Along axis 0, as in ONNX.
-    fn default() -> Self {
-        Self::along(0)
-    }
-}
-
-/// What a gather may be told: an axis, where an index out of bounds is an
-/// error, or [`Gather`].
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` does not say how to gather elements of type `{A}`",
-    label = "expected an axis or `Gather::along(axis)`"
-)]
-pub trait GatherArgument<A>: Sealed {
-    /// The attributes.
-    #[doc(hidden)]
-    fn attributes(self) -> Gather<A>;
-}
-
-impl<A> Sealed for Gather<A> {}
-
-impl<A> GatherArgument<A> for Gather<A> {
-    #[inline]
-    fn attributes(self) -> Gather<A> {
-        self
-    }
-}
-
-impl<A, X: IntoAxis> GatherArgument<A> for X {
-    #[inline]
-    fn attributes(self) -> Gather<A> {
-        Gather::along(self)
-    }
-}
+use crate::index::IndexInteger;
 
 /// What a [`gather`](GatherExt::gather) from an array of dimension `D` by
 /// indices of dimension `Q` returns: an array of `D`'s rank, less one, plus
@@ -162,7 +73,7 @@ pub trait GatherExt: AsArrayRef {
         Self::Dim: RemoveAxis,
         <Self::Dim as Dimension>::Smaller: DimAdd<I::Dim>,
     {
-        kernel::returned(self.as_array(), indices.view(), &Gather::along(axis))
+        run::returned(self.as_array(), &indices.view(), &Gather::along(axis))
     }
 
     /// Returns the slices of `self` that `indices` name, with batch dimensions
@@ -215,7 +126,7 @@ pub trait GatherExt: AsArrayRef {
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        kernel::returned(self.as_array(), indices.view(), &attributes.attributes())
+        run::returned(self.as_array(), &indices.view(), &attributes.attributes())
     }
 
     /// Writes what [`gather_with`](Self::gather_with) returns into `out`, an
@@ -263,7 +174,7 @@ pub trait GatherExt: AsArrayRef {
         O: AsArrayMut<Elem = Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        kernel::into(self.as_array(), indices.view(), &attributes.attributes(), out.as_array_mut())
+        run::into(self.as_array(), &indices.view(), &attributes.attributes(), out.as_array_mut())
     }
 }
 

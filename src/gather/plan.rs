@@ -1,27 +1,22 @@
-//! What a gather means: all checks, and the loops that do it.
+//! What a gather means: all checks, and which axes run together.
 
 use ndarray::Dimension;
 
 use super::Gather;
-use crate::args::resolve_axis;
+use crate::arguments::resolve_axis;
 use crate::error::{Error, Result};
-use crate::geometry::{Dim, Nest};
-use crate::memory::gather::Loops;
-use crate::memory::positions::Mode;
-use crate::out_of_bounds::OutOfBounds;
+use crate::index::{OutOfBounds, Policy};
+use crate::memory::{Axes, Filled, Gathering, Indices, Transfer};
 
 /// A gather that cannot fail any more, but for its indices.
-///
-/// Invariants, established by [`Plan::new`]:
-/// 1. `axis < data.rank`, `batch_dims <= axis`, `batch_dims <= indices.rank`.
-/// 2. The first `batch_dims` lengths of data and indices are equal.
-/// 3. With `Clip` or `Wrap`, the axis is not empty or there are no indices.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
-    pub(super) axis: usize,
+    axis: usize,
+    axis_len: usize,
     batch_dims: usize,
-    pub(super) axis_len: usize,
-    pub(super) mode: Mode,
+    indices_rank: usize,
+    data_rank: usize,
+    policy: Policy,
 }
 
 impl Plan {
@@ -32,25 +27,33 @@ impl Plan {
     ) -> Result<Self> {
         let axis = resolve_axis(attributes.axis, data.len())?;
         let batch_dims = batch_dims(attributes.batch_dims, data, indices, axis)?;
-        let axis_len = data[axis];
-        let needs_axis = |mode| {
-            if axis_len == 0 && !indices.contains(&0) {
-                return Err(Error::EmptyAxis { mode, axis });
-            }
-            Ok(())
-        };
-        let mode = match &attributes.out_of_bounds {
-            OutOfBounds::Error => Mode::Refuse,
-            OutOfBounds::Fill(_) => Mode::Nowhere,
+        let policy = match &attributes.out_of_bounds {
+            OutOfBounds::Error => Policy::Refuse,
+            OutOfBounds::Fill(_) => Policy::Skip,
             OutOfBounds::Skip => return Err(Error::SkipInGather),
-            OutOfBounds::Clip => needs_axis("clip").map(|()| Mode::Clip)?,
-            OutOfBounds::Wrap => needs_axis("wrap").map(|()| Mode::Wrap)?,
+            OutOfBounds::Clip => Policy::Clip,
+            OutOfBounds::Wrap => Policy::Wrap,
         };
-        Ok(Plan { axis, batch_dims, axis_len, mode })
+        Ok(Plan {
+            axis,
+            axis_len: data[axis],
+            batch_dims,
+            indices_rank: indices.len(),
+            data_rank: data.len(),
+            policy: policy.on_axis(axis, data[axis], indices)?,
+        })
     }
 
-    /// The lengths of the result.
-    pub(super) fn output_lengths<'s>(
+    /// The shape of the result, in a dimension type of its rank.
+    pub(super) fn output<O: Dimension>(&self, data: &[usize], indices: &[usize]) -> O {
+        let mut shape = O::zeros(self.data_rank - 1 + self.indices_rank - self.batch_dims);
+        for (slot, &len) in shape.slice_mut().iter_mut().zip(self.lengths(data, indices)) {
+            *slot = len;
+        }
+        shape
+    }
+
+    fn lengths<'s>(
         &self,
         data: &'s [usize],
         indices: &'s [usize],
@@ -58,96 +61,46 @@ impl Plan {
         data[..self.axis].iter().chain(&indices[self.batch_dims..]).chain(&data[self.axis + 1..])
     }
 
-    /// The shape of the result, in a dimension type of its rank.
-    pub(super) fn output_shape<O: Dimension>(&self, data: &[usize], indices: &[usize]) -> O {
-        let mut shape = O::zeros(data.len() - 1 + indices.len() - self.batch_dims);
-        for (slot, &len) in shape.slice_mut().iter_mut().zip(self.output_lengths(data, indices)) {
-            *slot = len;
-        }
-        shape
-    }
-
-    /// The loops over data, indices and output where all three are in standard
-    /// layout: every group of axes is one loop.
-    pub(super) fn standard_loops(&self, data: &[usize], indices: &[usize]) -> Loops {
-        let Plan { axis, batch_dims, axis_len, .. } = *self;
-        let product = |lengths: &[usize]| lengths.iter().product::<usize>();
-        let (batch, outer) = (product(&data[..batch_dims]), product(&data[batch_dims..axis]));
-        let (row, inner) = (product(&indices[batch_dims..]), product(&data[axis + 1..]));
-        let stride = |elements: usize| elements as isize;
-        let (data_block, output_block) = (stride(axis_len * inner), stride(row * inner));
-        let outer_len = stride(outer);
-        Loops {
-            around: Nest::default(),
-            batch: Dim {
-                len: batch,
-                strides: [outer_len * data_block, stride(row), outer_len * output_block],
-            },
-            outer: Dim { len: outer, strides: [data_block, output_block] },
-            row: Dim { len: row, strides: [1, stride(inner)] },
-            inner: Dim { len: inner, strides: [1, 1] },
-            axis_len,
-            axis_stride: stride(inner),
-        }
-    }
-
-    /// The loops over data, indices and an output of the result's shape.
-    pub(super) fn loops(
+    pub(super) fn check_output(
         &self,
-        data: (&[usize], &[isize]),
-        indices: (&[usize], &[isize]),
-        output: &[isize],
-    ) -> Loops {
-        let Plan { axis, batch_dims, .. } = *self;
-        let row_dims = indices.0.len() - batch_dims;
-        let (mut batch, mut outer, mut row, mut inner) =
-            (Nest::default(), Nest::default(), Nest::default(), Nest::default());
-        for k in 0..batch_dims {
-            batch.push(data.0[k], [data.1[k], indices.1[k], output[k]]);
+        data: &[usize],
+        indices: &[usize],
+        out: &[usize],
+    ) -> Result<()> {
+        if self.lengths(data, indices).eq(out) {
+            return Ok(());
         }
-        for k in batch_dims..axis {
-            outer.push(data.0[k], [data.1[k], output[k]]);
-        }
-        for k in 0..row_dims {
-            row.push(indices.0[batch_dims + k], [indices.1[batch_dims + k], output[axis + k]]);
-        }
-        for k in axis + 1..data.0.len() {
-            inner.push(data.0[k], [data.1[k], output[k - 1 + row_dims]]);
-        }
-        let core = (
-            batch.take_longest(),
-            outer.take_longest(),
-            row.take_longest(),
-            inner.take_innermost(),
-        );
-        Loops {
-            around: around(&batch, &outer, &row, &inner),
-            batch: core.0,
-            outer: core.1,
-            row: core.2,
-            inner: core.3,
-            axis_len: self.axis_len,
-            axis_stride: data.1[axis],
-        }
+        Err(Error::OutShapeMismatch {
+            expected: self.lengths(data, indices).copied().collect(),
+            actual: out.to_vec(),
+        })
     }
-}
 
-/// The loops that did not merge, with strides for data, indices and output.
-fn around(batch: &Nest<3>, outer: &Nest<2>, row: &Nest<2>, inner: &Nest<2>) -> Nest<3> {
-    let mut around = Nest::default();
-    let data_output = |dim: &Dim<2>| (dim.len, [dim.strides[0], 0, dim.strides[1]]);
-    let indices_output = |dim: &Dim<2>| (dim.len, [0, dim.strides[0], dim.strides[1]]);
-    let dims = batch
-        .dims()
-        .iter()
-        .map(|dim| (dim.len, dim.strides))
-        .chain(outer.dims().iter().map(data_output))
-        .chain(row.dims().iter().map(indices_output))
-        .chain(inner.dims().iter().map(data_output));
-    for (len, strides) in dims {
-        around.push(len, strides);
+    /// Copies slices to an output of the result's shape. After an error it may
+    /// have been written to, unless `untouched` asks that it be not.
+    pub(super) fn run<'id>(
+        &self,
+        transfer: Transfer<'_, 'id>,
+        indices: Indices<'_>,
+        untouched: bool,
+    ) -> Result<Filled<'id>> {
+        let selected = [(self.axis, self.axis_len)];
+        if transfer.to().is_empty() && self.policy == Policy::Refuse {
+            indices.check(&selected, false)?;
+        }
+        let gathering = Gathering::new(transfer, indices);
+        let filled = gathering.run(self.policy, untouched, |axes| self.name(axes));
+        filled.ok_or_else(|| indices.first_outside(&selected, false))
     }
-    around
+
+    /// `output[b.., p.., i.., r..] = data[b.., p.., indices[b.., i..], r..]`
+    fn name(&self, axes: &mut Axes<'_>) {
+        (0..self.batch_dims).for_each(|_| axes.all());
+        (self.batch_dims..self.axis).for_each(|_| axes.shared());
+        axes.select();
+        (self.batch_dims..self.indices_rank).for_each(|_| axes.entries());
+        (self.axis + 1..self.data_rank).for_each(|_| axes.shared());
+    }
 }
 
 fn batch_dims(given: i64, data: &[usize], indices: &[usize], axis: usize) -> Result<usize> {

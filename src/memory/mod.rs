@@ -1,26 +1,26 @@
 //! The only code that touches raw memory.
-//!
-//! Callers hand over ndarray views and a plan's loops. The constructors here
-//! compare the loops' reach with the views' own, positions are checked where
-//! they are made, and a result counts as filled only when every element of it
-//! has been written. What else a block relies on, its SAFETY comment names.
 
-mod advice;
-pub(crate) mod gather;
-mod lines;
-pub(crate) mod output;
-mod plain;
-pub(crate) mod positions;
-pub(crate) mod roll;
-pub(crate) mod roll_inplace;
-mod rows;
-mod run;
-pub(crate) mod scatter;
-pub(crate) mod scatter_wide;
-mod shuffle;
-mod span;
-mod stage;
-mod take;
+mod alloc;
+mod buffer;
+mod combine;
+mod copy;
+mod cpu;
+mod gather;
+mod indexed;
+mod indices;
+mod output;
+mod roll;
+mod scatter;
+mod strided;
+mod tile;
+mod walk;
 
-pub(crate) use output::Output;
-pub(crate) use take::{Borrowed, Cloned, Take};
+pub use combine::Kernels;
+pub(crate) use copy::Transfer;
+pub(crate) use gather::Gathering;
+pub use indices::IndexKind;
+pub(crate) use indices::Indices;
+pub(crate) use output::{Filled, cloned, filled};
+pub(crate) use roll::inplace::roll_inplace;
+pub(crate) use scatter::{Folding, Scattering};
+pub(crate) use walk::Axes;

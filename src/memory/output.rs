@@ -1,108 +1,99 @@
 //! Results that are filled without being zeroed first.
 
-use std::mem::{self, MaybeUninit};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
-use ndarray::{Array, ArrayViewMut, Dimension, ShapeBuilder};
+use ndarray::{Array, ArrayRef, Dimension, ShapeBuilder};
 
-use super::advice;
+use super::alloc::{expect_large_writes, reserved};
 use crate::error::{Error, Result};
-use crate::geometry::checked_len;
 
-/// Counts the elements of a destination that have been written.
-#[derive(Debug, Default)]
-pub(crate) struct Written(AtomicUsize);
+/// Makes a lifetime the name of one array: two that are made apart never agree.
+type Brand<'id> = PhantomData<fn(&'id ()) -> &'id ()>;
 
-impl Written {
-    /// Only the jobs in this module call it, each once it has written
-    /// `elements` elements that no other job writes.
-    #[inline]
-    pub(super) fn add(&self, elements: usize) {
-        // The threads that run jobs are joined before anybody reads the sum,
-        // so the order of these additions does not matter.
-        self.0.fetch_add(elements, Ordering::Relaxed);
+/// An array none of whose elements has been written.
+pub(crate) struct Fresh<'id, T, D: Dimension> {
+    array: &'id mut ArrayRef<MaybeUninit<T>, D>,
+    brand: Brand<'id>,
+}
+
+impl<'id, T, D: Dimension> Fresh<'id, T, D> {
+    pub(super) fn into_array(self) -> &'id mut ArrayRef<MaybeUninit<T>, D> {
+        self.array
     }
 }
 
-/// Whether the memory of a destination has been written to before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pages {
-    /// The system clears each page when it is first written to.
-    Fresh,
-    /// It has, or the allocator may have handed them out before.
-    Mapped,
-}
-
-/// An array whose elements are not written yet.
+/// A proof that every element of the [`Fresh`] array of this name has been
+/// written.
 ///
-/// Its elements are never dropped before [`filled`](Self::filled) says that
-/// all of them are there: dropped halfway, it frees its memory and no more.
+/// Invariant: made in this module's parent alone, by what wrote them.
 #[derive(Debug)]
-pub(crate) struct Output<T, D: Dimension> {
-    array: Array<MaybeUninit<T>, D>,
-}
+pub(crate) struct Filled<'id>(Brand<'id>);
 
-impl<T, D: Dimension> Output<T, D> {
-    /// Memory for an array of this shape, whose axes lie in memory in the
-    /// order that `strides` has them, or in row-major order.
-    pub(crate) fn new(shape: D, strides: Option<&[isize]>) -> Result<Self> {
-        let len = checked_len::<T>(shape.slice())?;
-        let bytes = len * size_of::<T>();
-        let mut elements = Vec::<MaybeUninit<T>>::new();
-        elements.try_reserve_exact(len).map_err(|_| Error::AllocationFailed { bytes })?;
-        advice::expect_large_writes(elements.as_mut_ptr(), bytes);
-        Ok(Output { array: arrange(with_len(elements, len), shape, strides)? })
-    }
-
-    pub(crate) fn pages(&self) -> Pages {
-        /// From this many bytes on the common allocators return memory to the
-        /// system as soon as it is freed.
-        const RETURNED: usize = 32 << 20;
-        let bytes = self.array.len().saturating_mul(size_of::<T>());
-        if bytes >= RETURNED { Pages::Fresh } else { Pages::Mapped }
-    }
-
-    pub(crate) fn view_mut(&mut self) -> ArrayViewMut<'_, MaybeUninit<T>, D> {
-        self.array.view_mut()
-    }
-
-    /// The finished array.
+impl Filled<'_> {
+    /// # Safety
+    /// Every element of the array that `'id` names holds a value.
     #[allow(unsafe_code)]
-    pub(crate) fn filled(self, written: &Written) -> Array<T, D> {
-        assert_eq!(written.0.load(Ordering::Relaxed), self.array.len(), "a result has gaps");
-        // SAFETY: jobs write disjoint parts of a destination, and each adds
-        // the elements it wrote once (`Written::add`). Their sum is the number
-        // of elements, so every element is initialised.
-        unsafe { self.array.assume_init() }
+    pub(super) unsafe fn promised() -> Self {
+        Filled(PhantomData)
     }
 }
 
-#[allow(unsafe_code)]
-fn with_len<T>(mut elements: Vec<MaybeUninit<T>>, len: usize) -> Vec<MaybeUninit<T>> {
-    debug_assert!(len <= elements.capacity());
-    // SAFETY: the capacity is at least `len`, reserved by the caller, and
-    // `MaybeUninit` needs no initialisation.
-    unsafe { elements.set_len(len) };
-    elements
-}
-
-/// Lays `shape` over the elements, with strides of the same order and signs.
-fn arrange<T, D: Dimension>(
-    elements: Vec<MaybeUninit<T>>,
+/// A new array of this shape, whose axes lie in memory in the order and the
+/// direction that `strides` has them, or in row-major order, filled by `fill`.
+///
+/// Where that ends early, by an error or a panic, the memory is freed and no
+/// element is dropped.
+pub(crate) fn filled<T, D: Dimension>(
     shape: D,
     strides: Option<&[isize]>,
-) -> Result<Array<MaybeUninit<T>, D>> {
-    // Only a shape that does not fit its elements is refused, and `elements`
-    // was counted from the shape.
+    fill: impl for<'id> FnOnce(Fresh<'id, T, D>) -> Result<Filled<'id>>,
+) -> Result<Array<T, D>> {
+    let len = checked_len::<T>(shape.slice())?;
+    let mut elements = reserved::<MaybeUninit<T>>(len)?;
+    expect_large_writes(elements.as_mut_ptr().cast(), len * size_of::<T>());
+    // SAFETY: there is room for `len`, and `MaybeUninit` needs no value.
+    #[allow(unsafe_code)]
+    unsafe {
+        elements.set_len(len);
+    }
+    let mut array = arrange(elements, shape, strides)?;
+    let Filled(_) = fill(Fresh { array: &mut array, brand: PhantomData })?;
+    // SAFETY: the proof carries the name of this array.
+    #[allow(unsafe_code)]
+    Ok(unsafe { array.assume_init() })
+}
+
+/// An array laid out like one of references, with clones of what they refer to.
+///
+/// Elements that need dropping come this way: a vector owns what a panic leaves.
+pub(crate) fn cloned<T: Clone, D: Dimension>(references: &Array<&T, D>) -> Result<Array<T, D>> {
+    let mut elements = reserved(references.len())?;
+    match references.as_slice_memory_order() {
+        Some(in_memory) => elements.extend(in_memory.iter().map(|element| T::clone(element))),
+        None => elements.extend(references.iter().map(|element| T::clone(element))),
+    }
+    let strides = references.as_slice_memory_order().map(|_| references.strides());
+    arrange(elements, references.raw_dim(), strides)
+}
+
+/// Lays `shape` over elements in the order of memory, with strides of the same
+/// order and signs as these.
+fn arrange<T, D: Dimension>(
+    elements: Vec<T>,
+    shape: D,
+    strides: Option<&[isize]>,
+) -> Result<Array<T, D>> {
+    // Only a shape that does not fit its elements is refused, and they were
+    // counted from it.
     let too_large = |shape: &D| Error::SizeOverflow {
         shape: shape.slice().to_vec(),
         element_size: size_of::<T>(),
     };
+    let lengths = shape.clone();
     let Some(strides) = strides.filter(|_| !elements.is_empty()) else {
-        let lengths = shape.clone();
         return Array::from_shape_vec(shape, elements).map_err(|_| too_large(&lengths));
     };
-    let lengths = shape.clone();
     let mut magnitudes = shape.clone();
     for (magnitude, stride) in magnitudes.slice_mut().iter_mut().zip(strides) {
         *magnitude = stride.unsigned_abs();
@@ -115,16 +106,18 @@ fn arrange<T, D: Dimension>(
     Ok(array)
 }
 
-/// The elements of `out` as a destination that is written without dropping
-/// what it holds, which needs no dropping.
-#[allow(unsafe_code)]
-pub(crate) fn overwritable<T, D: Dimension>(
-    mut out: ArrayViewMut<'_, T, D>,
-) -> ArrayViewMut<'_, MaybeUninit<T>, D> {
-    assert!(!mem::needs_drop::<T>());
-    let raw = out.raw_view_mut().cast::<MaybeUninit<T>>();
-    // SAFETY: `out` is borrowed for as long as the result. The jobs that write
-    // through it write nothing but whole values of `T`, so its elements are
-    // valid whenever they are looked at again.
-    unsafe { raw.deref_into_view_mut() }
+/// The number of elements of an array of `shape`, where neither it nor the
+/// number of bytes overflows what an allocation may hold. As ndarray demands,
+/// the lengths that are not 0 must fit by themselves.
+pub(crate) fn checked_len<T>(shape: &[usize]) -> Result<usize> {
+    let too_large = || Error::SizeOverflow { shape: shape.to_vec(), element_size: size_of::<T>() };
+    let mut nonzero = 1_usize;
+    for &len in shape {
+        nonzero = nonzero.checked_mul(len.max(1)).ok_or_else(too_large)?;
+    }
+    let bytes = nonzero.checked_mul(size_of::<T>().max(1)).ok_or_else(too_large)?;
+    if bytes > isize::MAX as usize {
+        return Err(too_large());
+    }
+    Ok(if shape.contains(&0) { 0 } else { nonzero })
 }

@@ -1,14 +1,14 @@
 //! Roll: shift elements circularly along axes.
 
-mod kernel;
 mod plan;
+mod run;
 
 use ndarray::Array;
 
-use crate::args::{IntoAxes, IntoShifts};
-use crate::array::{AsArrayMut, AsArrayRef};
+use crate::arguments::{AsArrayMut, AsArrayRef, IntoAxes, IntoShifts};
 use crate::error::Result;
-pub(crate) use kernel::standard_copy;
+use crate::memory::roll_inplace;
+pub(crate) use run::standard_copy;
 
 /// Shift elements circularly along axes.
 ///
@@ -61,7 +61,7 @@ pub trait RollExt: AsArrayRef {
     where
         Self::Elem: Clone + Send + Sync,
     {
-        kernel::returned(self.as_array(), &shifts, &axes)
+        run::returned(self.as_array(), &shifts, &axes)
     }
 
     /// Writes `self` rolled by `shifts` along `axes` into `out`, an array of
@@ -100,7 +100,7 @@ pub trait RollExt: AsArrayRef {
         O: AsArrayMut<Elem = Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        kernel::into(self.as_array(), &shifts, &axes, out.as_array_mut())
+        run::into(self.as_array(), &shifts, &axes, out.as_array_mut())
     }
 
     /// Rolls `self` by `shifts` along `axes` in place. Elements are moved, not
@@ -141,7 +141,9 @@ pub trait RollExt: AsArrayRef {
         Self: AsArrayMut,
         Self::Elem: Send + Sync,
     {
-        kernel::inplace(self.as_array_mut(), &shifts, &axes)
+        let data = self.as_array_mut();
+        let shifts = plan::shifts(data.shape(), &shifts, &axes)?;
+        roll_inplace(data, &shifts)
     }
 }
 

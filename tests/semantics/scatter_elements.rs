@@ -59,7 +59,7 @@ fn reductions() {
         assert_eq!(all_into_one(along(reduction), 2, &[3, 1, 5]), result, "{name}");
     }
     assert_eq!(Reduction::default(), Reduction::None);
-    for text in ["", "Sum", "add", "mul", " sum"] {
+    for text in ["", "Sum", "addition", "times", " sum"] {
         let refused = Error::UnknownReduction(text.to_string());
         assert_eq!(text.parse::<Reduction>().unwrap_err(), refused);
     }

@@ -1,0 +1,165 @@
+//! The forms in which axes and shifts may be given.
+
+use ndarray::{ArrayBase, Axis, Data, Dimension};
+
+use crate::error::{Error, Result};
+use crate::sealed::Sealed;
+
+/// An axis: ndarray's [`Axis`] or a signed integer, where a negative one
+/// counts from the end (`-1` is the last axis).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name an axis",
+    label = "expected `Axis(n)` or a signed integer (`i32`, `i64`, `isize`)",
+    note = "wrap a `usize` as `ndarray::Axis(n)`"
+)]
+pub trait IntoAxis: Copy + Sealed {
+    /// The axis as a signed number, not yet compared with any rank.
+    #[doc(hidden)]
+    fn signed(self) -> i128;
+}
+
+impl IntoAxis for Axis {
+    #[inline]
+    fn signed(self) -> i128 {
+        self.0 as i128
+    }
+}
+
+macro_rules! signed_arguments {
+    ($($int:ty)*) => {$(
+        impl IntoAxis for $int {
+            #[inline]
+            fn signed(self) -> i128 {
+                i128::from(self as i64)
+            }
+        }
+        impl SignedInteger for $int {
+            #[inline]
+            fn in_64_bits(self) -> i64 {
+                self as i64
+            }
+        }
+    )*};
+}
+signed_arguments!(i32 i64 isize);
+
+/// A signed integer argument: a shift, or a number of batch dimensions.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a signed integer argument",
+    label = "expected `i32`, `i64` or `isize`",
+    note = "cast a `usize` by `as i64`"
+)]
+pub trait SignedInteger: Copy + Sealed {
+    /// The value.
+    #[doc(hidden)]
+    fn in_64_bits(self) -> i64;
+}
+
+/// The axis counted from the front.
+#[inline]
+pub(crate) fn resolve_axis(axis: i128, rank: usize) -> Result<usize> {
+    let from_front = if axis < 0 { axis + rank as i128 } else { axis };
+    if (0..rank as i128).contains(&from_front) {
+        Ok(from_front as usize)
+    } else {
+        Err(Error::AxisOutOfBounds { axis, rank })
+    }
+}
+
+/// One axis or a list of axes: an [`IntoAxis`], or an array, slice or `Vec`
+/// of them, ndarray's arrays of any rank included (in row-major order).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name axes",
+    label = "expected an axis, or an array, slice or `Vec` of axes"
+)]
+pub trait IntoAxes {
+    /// How many axes are listed.
+    #[doc(hidden)]
+    fn count(&self) -> usize;
+    /// The axis at `position` of the list.
+    #[doc(hidden)]
+    fn nth(&self, position: usize) -> i128;
+}
+
+/// One shift or a list of shifts: a signed integer, or an array, slice or
+/// `Vec` of them, ndarray's arrays of any rank included (in row-major order).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name shifts",
+    label = "expected a signed integer, or an array, slice or `Vec` of them",
+    note = "cast a `usize` by `as i64`"
+)]
+pub trait IntoShifts {
+    /// How many shifts are listed.
+    #[doc(hidden)]
+    fn count(&self) -> usize;
+    /// The shift at `position` of the list.
+    #[doc(hidden)]
+    fn nth(&self, position: usize) -> i64;
+}
+
+macro_rules! one_or_list {
+    ($list:ident: $item:ident, $method:ident -> $value:ty, for $($one:ty)*) => {
+        $(impl $list for $one {
+            #[inline]
+            fn count(&self) -> usize {
+                1
+            }
+            #[inline]
+            fn nth(&self, _position: usize) -> $value {
+                (*self).$method()
+            }
+        })*
+        impl<X: $item> $list for [X] {
+            #[inline]
+            fn count(&self) -> usize {
+                self.len()
+            }
+            #[inline]
+            fn nth(&self, position: usize) -> $value {
+                self[position].$method()
+            }
+        }
+        impl<X: $item, const N: usize> $list for [X; N] {
+            #[inline]
+            fn count(&self) -> usize {
+                N
+            }
+            #[inline]
+            fn nth(&self, position: usize) -> $value {
+                self[position].$method()
+            }
+        }
+        impl<X: $item> $list for Vec<X> {
+            #[inline]
+            fn count(&self) -> usize {
+                self.len()
+            }
+            #[inline]
+            fn nth(&self, position: usize) -> $value {
+                self[position].$method()
+            }
+        }
+        impl<X: $item, S: Data<Elem = X>, D: Dimension> $list for ArrayBase<S, D> {
+            #[inline]
+            fn count(&self) -> usize {
+                self.len()
+            }
+            fn nth(&self, position: usize) -> $value {
+                let item = self.iter().nth(position);
+                item.expect("a list has as many items as it counts").$method()
+            }
+        }
+        impl<L: $list + ?Sized> $list for &L {
+            #[inline]
+            fn count(&self) -> usize {
+                (**self).count()
+            }
+            #[inline]
+            fn nth(&self, position: usize) -> $value {
+                (**self).nth(position)
+            }
+        }
+    };
+}
+one_or_list!(IntoAxes: IntoAxis, signed -> i128, for Axis i32 i64 isize);
+one_or_list!(IntoShifts: SignedInteger, in_64_bits -> i64, for i32 i64 isize);

@@ -1,0 +1,64 @@
+//! What the operations are called on: ndarray's owned arrays, views, shared
+//! and copy-on-write arrays, and `&ArrayRef`.
+
+use ndarray::{ArrayBase, ArrayRef, Data, DataMut, Dimension};
+
+use crate::sealed::Sealed;
+
+/// An array that can be read: the receiver of every operation.
+///
+/// Implemented for [`ArrayBase`] with readable storage (`Array`, `ArrayView`,
+/// `ArrayViewMut`, `ArcArray`, `CowArray`) and for [`ArrayRef`], and sealed:
+/// other types cannot implement it.
+pub trait AsArrayRef: Sealed {
+    /// The element type.
+    type Elem;
+    /// The dimension type.
+    type Dim: Dimension;
+
+    /// The array as ndarray's reference type.
+    fn as_array(&self) -> &ArrayRef<Self::Elem, Self::Dim>;
+}
+
+/// An array that can be written in place.
+///
+/// Implemented for [`ArrayBase`] with writable storage and for [`ArrayRef`],
+/// and sealed like [`AsArrayRef`]. A shared `ArcArray` is made unique first.
+pub trait AsArrayMut: AsArrayRef {
+    /// The array as ndarray's mutable reference type.
+    fn as_array_mut(&mut self) -> &mut ArrayRef<Self::Elem, Self::Dim>;
+}
+
+impl<S: Data, D: Dimension> AsArrayRef for ArrayBase<S, D> {
+    type Elem = S::Elem;
+    type Dim = D;
+
+    #[inline]
+    fn as_array(&self) -> &ArrayRef<S::Elem, D> {
+        self
+    }
+}
+
+impl<S: DataMut, D: Dimension> AsArrayMut for ArrayBase<S, D> {
+    #[inline]
+    fn as_array_mut(&mut self) -> &mut ArrayRef<S::Elem, D> {
+        self
+    }
+}
+
+impl<A, D: Dimension> AsArrayRef for ArrayRef<A, D> {
+    type Elem = A;
+    type Dim = D;
+
+    #[inline]
+    fn as_array(&self) -> &ArrayRef<A, D> {
+        self
+    }
+}
+
+impl<A, D: Dimension> AsArrayMut for ArrayRef<A, D> {
+    #[inline]
+    fn as_array_mut(&mut self) -> &mut ArrayRef<A, D> {
+        self
+    }
+}

@@ -1,0 +1,70 @@
+//! Room on the stack for the offsets of a chunk.
+
+use std::mem::MaybeUninit;
+
+use super::indices::CHUNK;
+
+/// Up to [`CHUNK`] offsets.
+///
+/// Invariant: the first `len` slots have been written.
+pub(super) struct Buffer {
+    slots: [MaybeUninit<isize>; CHUNK],
+    len: usize,
+}
+
+impl Buffer {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Buffer { slots: [MaybeUninit::uninit(); CHUNK], len: 0 }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Keeps the first `len`, of at least as many.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// Adds what `write` writes to all of `count` slots; whatever it returns.
+    ///
+    /// # Safety
+    /// `write` writes every slot that it is handed.
+    #[allow(unsafe_code)]
+    #[inline(always)]
+    pub(super) unsafe fn extend<R>(
+        &mut self,
+        count: usize,
+        write: impl FnOnce(&mut [MaybeUninit<isize>]) -> R,
+    ) -> R {
+        let result = write(&mut self.slots[self.len..self.len + count]);
+        self.len += count;
+        result
+    }
+
+    /// Adds `start`, `start + step`, ...
+    #[inline]
+    pub(super) fn extend_ramp(&mut self, count: usize, start: isize, step: isize) {
+        let mut value = start;
+        for slot in &mut self.slots[self.len..self.len + count] {
+            slot.write(value);
+            value = value.wrapping_add(step);
+        }
+        self.len += count;
+    }
+
+    #[allow(unsafe_code)]
+    #[inline(always)]
+    pub(super) fn values(&self) -> &[isize] {
+        // SAFETY: the first `len` slots have been written.
+        unsafe { &*(std::ptr::from_ref(&self.slots[..self.len]) as *const [isize]) }
+    }
+
+    #[allow(unsafe_code)]
+    #[inline(always)]
+    pub(super) fn values_mut(&mut self) -> &mut [isize] {
+        // SAFETY: the first `len` slots have been written.
+        unsafe { &mut *(std::ptr::from_mut(&mut self.slots[..self.len]) as *mut [isize]) }
+    }
+}

@@ -1,0 +1,214 @@
+//! Copies elements from one strided array to another.
+//!
+//! An element is copied in one of three ways, which its type decides. Types
+//! that are nothing but their bytes are moved by their size, by kernels that
+//! are compiled once, in this crate. Other types without drop glue are cloned
+//! by a kernel of their own. Of types with drop glue, addresses are copied, and
+//! safe code clones what they point to: it owns what a panic leaves behind.
+
+mod clone;
+mod plain;
+pub(super) mod rows;
+pub(super) mod stage;
+mod strided;
+mod transfer;
+
+pub(super) use plain::is_plain;
+pub(crate) use transfer::Transfer;
+
+use super::cpu;
+use super::tile::{Kernel, Places, Tile};
+use super::walk::Walk;
+
+/// How elements of one type are copied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Copier {
+    /// The size of an element in bytes.
+    pub(super) size: usize,
+    pub(super) way: Way,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Way {
+    /// By copying its bytes, all of which are initialised.
+    Bytes,
+    /// By cloning each element of a tile, which the function does; the second
+    /// one clones a value into all listed elements of a tile.
+    Clone(unsafe fn(&Tile<'_>), unsafe fn(&Tile<'_>, *const u8)),
+    /// By writing down where it is; the size is that of an address.
+    Address,
+}
+
+type Run = unsafe fn(&Tile<'_>);
+
+/// A kernel that copies what indices select to its place in the list.
+pub(super) struct Gather {
+    pub(super) copier: Copier,
+    pub(super) run: Run,
+    /// Whether short rows may be rearranged by shuffles of bytes.
+    pub(super) shuffles: bool,
+    /// The value where an index selects nothing.
+    pub(super) fill: Option<*const u8>,
+}
+
+// SAFETY: the value is borrowed for as long as the kernel is used, and `Sync`
+// (`Transfer` asks for both).
+#[allow(unsafe_code)]
+unsafe impl Sync for Gather {}
+
+#[allow(unsafe_code)]
+impl Kernel for Gather {
+    #[inline]
+    unsafe fn run(&self, tile: &Tile<'_>) {
+        // SAFETY: the caller's promise; what shuffles rely on stands at
+        // `Copier::shuffles`.
+        unsafe {
+            if self.shuffles && tile.outer.len >= cpu::FEWEST {
+                return shuffled(tile, self.run);
+            }
+            (self.run)(tile);
+        }
+    }
+
+    unsafe fn nowhere(&self, tile: &Tile<'_>) {
+        let Some(value) = self.fill else { return };
+        // SAFETY: the caller's promise; the value is of the elements' type.
+        unsafe {
+            match self.copier.way {
+                Way::Bytes => fill(tile, value, self.copier.size),
+                Way::Clone(_, fill) => fill(tile, value),
+                Way::Address => fill(tile, (&raw const value).cast(), size_of::<*const u8>()),
+            }
+        }
+    }
+}
+
+impl Copier {
+    /// The kernel for tiles whose inner loops are like this. `gather` tells in
+    /// which direction it copies: from the selected to the listed array, or
+    /// back; `past`, that rows may pass by the caches.
+    #[inline]
+    pub(super) fn kernel(self, tile: &Tile<'_>, gather: bool, past: bool) -> Run {
+        match self.way {
+            Way::Bytes => {
+                let step = self.size as isize;
+                let row = tile.inner.len == 1
+                    || (tile.inner.selected == step && tile.inner.listed == step);
+                match (row, gather) {
+                    (true, true) if past => rows::past,
+                    (true, true) => rows::kernel::<true>(tile.inner.len * self.size),
+                    (true, false) => rows::kernel::<false>(tile.inner.len * self.size),
+                    (false, true) => strided::kernel::<true>(self.size),
+                    (false, false) => strided::kernel::<false>(self.size),
+                }
+            }
+            Way::Clone(run, _) => run,
+            Way::Address => strided::addresses,
+        }
+    }
+
+    /// Whether short rows may be rearranged by shuffles of bytes: rows follow
+    /// each other along the selected axis, and its ends along the outer loop,
+    /// so that all bytes between are elements that the axis reaches.
+    pub(super) fn shuffles(self, walk: &Walk) -> bool {
+        let [axis] = walk.components[..] else { return false };
+        let row = walk.inner.len * self.size;
+        let dense = walk.inner.len == 1
+            || [walk.inner.step.selected, walk.inner.step.listed] == [self.size as isize; 2];
+        matches!(self.way, Way::Bytes)
+            && walk.outer.len >= cpu::FEWEST
+            && dense
+            && axis.step == row as isize
+            && axis.len.checked_mul(row) == Some(walk.outer.step.selected as usize)
+            && walk.nest.iter().all(|one| one.step.selected == 0)
+    }
+}
+
+/// Rearranges the rows of a tile by shuffles of bytes, where there is a pattern
+/// for them, and by `run` what is left.
+///
+/// # Safety
+/// That of [`Kernel::run`], for a walk that [`Copier::shuffles`] allows.
+#[allow(unsafe_code)]
+unsafe fn shuffled(tile: &Tile<'_>, run: Run) {
+    let row = tile.inner.len * tile.size;
+    let bytes = tile.offsets.len() * row;
+    let follow = tile.outer.listed == bytes as isize
+        && matches!(tile.places, Places::Every(step) if step == row as isize || tile.offsets.len() == 1);
+    let from = |byte: usize| tile.offsets[byte / row] as usize + byte % row;
+    let pattern = cpu::Pattern::new(bytes, tile.outer.selected as usize, from);
+    let mut rest = *tile;
+    // SAFETY: the caller's promise.
+    unsafe {
+        if let Some(pattern) = pattern.filter(|_| follow) {
+            let done = pattern.run(tile.selected, tile.listed, tile.outer.len);
+            let turns = |step: isize| step.wrapping_mul(done as isize);
+            rest.outer.len -= done;
+            rest.selected = tile.selected.wrapping_offset(turns(tile.outer.selected));
+            rest.listed = tile.listed.wrapping_offset(turns(tile.outer.listed));
+        }
+        run(&rest);
+    }
+}
+
+/// Repeats a value of `size` bytes in all listed elements of a tile.
+///
+/// # Safety
+/// They can be written, and the value be read.
+#[allow(unsafe_code)]
+unsafe fn fill(tile: &Tile<'_>, value: *const u8, size: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match size {
+            1 => fill_with(tile, value.cast::<[u8; 1]>().read()),
+            2 => fill_with(tile, value.cast::<[u8; 2]>().read()),
+            4 => fill_with(tile, value.cast::<[u8; 4]>().read()),
+            8 => fill_with(tile, value.cast::<[u8; 8]>().read()),
+            16 => fill_with(tile, value.cast::<[u8; 16]>().read()),
+            _ => each_listed(tile, |place| value.copy_to_nonoverlapping(place, size)),
+        }
+    }
+}
+
+/// # Safety
+/// That of [`fill`].
+#[allow(unsafe_code)]
+unsafe fn fill_with<const N: usize>(tile: &Tile<'_>, value: [u8; N]) {
+    if tile.inner.listed == N as isize {
+        let inner = tile.inner.len;
+        // SAFETY: the caller's promise, for rows without gaps.
+        return each_row(tile, |row| unsafe {
+            for k in 0..inner {
+                row.cast::<[u8; N]>().add(k).write(value);
+            }
+        });
+    }
+    // SAFETY: the caller's promise.
+    each_listed(tile, |place| unsafe { place.cast::<[u8; N]>().write(value) });
+}
+
+/// Calls `visit` with the first listed element of each row of a tile.
+#[inline(always)]
+fn each_row(tile: &Tile<'_>, visit: impl Fn(*mut u8)) {
+    for turn in 0..tile.outer.len as isize {
+        let listed = tile.listed.wrapping_offset(turn.wrapping_mul(tile.outer.listed));
+        for k in 0..tile.offsets.len() {
+            let place = match tile.places {
+                Places::Every(step) => step.wrapping_mul(k as isize),
+                Places::Each(places) => places[k],
+            };
+            visit(listed.wrapping_offset(place));
+        }
+    }
+}
+
+/// Calls `visit` with each listed element of a tile.
+#[inline(always)]
+fn each_listed(tile: &Tile<'_>, visit: impl Fn(*mut u8)) {
+    let inner = tile.inner;
+    each_row(tile, |row| {
+        for k in 0..inner.len as isize {
+            visit(row.wrapping_offset(k.wrapping_mul(inner.listed)));
+        }
+    });
+}

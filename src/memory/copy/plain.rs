@@ -1,0 +1,29 @@
+//! Element types that are nothing but their bytes.
+
+use std::any::TypeId;
+
+/// Whether values of `T` are copied by copying their bytes, all of which are
+/// initialised: what kernels that move bytes, not elements, ask first.
+///
+/// A generic function cannot see that a type is `Copy`, so these are known by
+/// name: the primitive types, and with their features half precision and
+/// complex numbers.
+#[inline]
+pub(in crate::memory) fn is_plain<T>() -> bool {
+    macro_rules! any_of {
+        ($($plain:ty)*) => {
+            false $(|| same::<T, $plain>())*
+        };
+    }
+    let plain = any_of!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char);
+    #[cfg(feature = "half")]
+    let plain = plain || any_of!(half::f16 half::bf16);
+    #[cfg(feature = "num-complex")]
+    let plain = plain || any_of!(num_complex::Complex<f32> num_complex::Complex<f64>);
+    plain
+}
+
+#[inline(always)]
+fn same<T, U: 'static>() -> bool {
+    typeid::of::<T>() == TypeId::of::<U>()
+}

@@ -1,0 +1,120 @@
+//! Destinations too large for the caches, written past them.
+//!
+//! Stores that pass by the caches (non-temporal ones) pay where whole cache
+//! lines follow each other, which short runs do not. So short rows are put
+//! together in a buffer that stays in the first cache, and the buffer is
+//! streamed.
+
+use std::mem::MaybeUninit;
+
+use crate::memory::cpu::{STREAMED, fence, stream};
+
+/// Bytes put together before they are streamed.
+const ROOM: usize = 16 << 10;
+
+/// How a destination is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::memory) enum Store {
+    /// Straight from the source.
+    Direct,
+    /// Short rows by way of the room, which keeps loads and stores apart and
+    /// leaves time to ask for what comes next.
+    Staged,
+    /// The same, and past the caches.
+    Past,
+}
+
+impl Store {
+    /// The best for a destination of so many bytes that follow each other.
+    /// Where its pages are `fresh` the system clears them by way of the caches
+    /// as they are first written, and only what the allocator hands out again
+    /// is mapped already: mostly less than 32 MiB.
+    pub(in crate::memory) fn of(bytes: usize, fresh: bool) -> Self {
+        const RETURNED: usize = 32 << 20;
+        match bytes {
+            STREAMED.. if !(fresh && bytes >= RETURNED) => Store::Past,
+            NEAR.. => Store::Staged,
+            _ => Store::Direct,
+        }
+    }
+}
+
+/// From this many bytes on a result and its source leave the caches near a core.
+const NEAR: usize = 4 << 20;
+
+/// Bytes by which the low 12 bits of addresses of the room are kept from those
+/// of the source and the destination (4K aliasing, see `cpu::stream`).
+const APART: usize = 2048;
+
+/// Room for rows on their way to a streamed destination.
+#[repr(C, align(64))]
+pub(in crate::memory) struct Stage {
+    /// First, so that it is aligned like the whole.
+    bytes: [MaybeUninit<u8>; ROOM + 4096],
+    start: usize,
+}
+
+#[allow(unsafe_code)]
+impl Stage {
+    pub(in crate::memory) fn new() -> Self {
+        Stage { bytes: [MaybeUninit::uninit(); ROOM + 4096], start: 0 }
+    }
+
+    /// How many rows of so many bytes there is room for.
+    pub(in crate::memory) fn rows(bytes: usize) -> usize {
+        ROOM / bytes.max(1)
+    }
+
+    /// Where rows from `source` are put together.
+    pub(in crate::memory) fn room(&mut self, source: *const u8) -> *mut u8 {
+        let wanted = source.addr().wrapping_add(APART);
+        let start = wanted.wrapping_sub(self.bytes.as_ptr().addr()) % 4096;
+        self.start = start - start % 64;
+        self.bytes[self.start..].as_mut_ptr().cast()
+    }
+
+    /// Copies the first `bytes` of the room last asked for, past the caches
+    /// where `past`, and asks for those from `next` on meanwhile.
+    ///
+    /// # Safety
+    /// They have been written, and as many can be written to `to`.
+    pub(in crate::memory) unsafe fn send(
+        &self,
+        to: *mut u8,
+        bytes: usize,
+        next: *const u8,
+        past: bool,
+    ) {
+        let from = self.bytes[self.start..].as_ptr().cast();
+        // SAFETY: the caller's promise.
+        unsafe {
+            if past {
+                stream::<true>(from, to, bytes, next);
+            } else {
+                stream::<false>(from, to, bytes, next);
+            }
+        }
+    }
+}
+
+/// Copies bytes without the room.
+///
+/// # Safety
+/// They are initialised, can be read from `from` and written to `to`, and the
+/// two do not overlap.
+#[allow(unsafe_code)]
+pub(in crate::memory) unsafe fn straight(from: *const u8, to: *mut u8, bytes: usize, past: bool) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if past {
+            stream::<true>(from, to, bytes, from);
+        } else {
+            from.copy_to_nonoverlapping(to, bytes);
+        }
+    }
+}
+
+/// Ends the streaming of one thread.
+pub(in crate::memory) fn finish() {
+    fence();
+}

@@ -1,0 +1,108 @@
+//! Copies rows whose elements do not follow each other in one of the arrays.
+
+use crate::memory::tile::Tile;
+
+/// The kernel for elements of so many bytes, from the selected to the listed
+/// array where `GATHER`, else back.
+pub(super) fn kernel<const GATHER: bool>(size: usize) -> unsafe fn(&Tile<'_>) {
+    match size {
+        1 => elements::<1, GATHER>,
+        2 => elements::<2, GATHER>,
+        4 => elements::<4, GATHER>,
+        8 => elements::<8, GATHER>,
+        16 => elements::<16, GATHER>,
+        _ => wide::<GATHER>,
+    }
+}
+
+#[inline(always)]
+fn ends<const GATHER: bool, T>(selected: T, listed: T) -> (T, T) {
+    if GATHER { (selected, listed) } else { (listed, selected) }
+}
+
+/// Elements of `N` bytes.
+///
+/// # Safety
+/// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
+#[allow(unsafe_code)]
+unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
+    let len = tile.inner.len;
+    let (step, place) = ends::<GATHER, _>(tile.inner.selected, tile.inner.listed);
+    let size = N as isize;
+    tile.each(
+        0,
+        |_| {},
+        |selected, listed| {
+            let (from, to) = ends::<GATHER, _>(selected, listed);
+            // Steps that are compared with constants are handed on as these, so
+            // that the compiler moves several elements at a time.
+            // SAFETY: the caller's promise, for each row.
+            unsafe {
+                match (step, place) {
+                    _ if place != size => row::<N>(from, step, to, place, len),
+                    _ if step == -size => row::<N>(from, -size, to, size, len),
+                    _ if step == 2 * size => row::<N>(from, 2 * size, to, size, len),
+                    _ => row::<N>(from, step, to, size, len),
+                }
+            }
+        },
+    );
+}
+
+/// # Safety
+/// `len` elements of `N` bytes, with these steps, can be read from `from` and
+/// written to `to`, and the two do not overlap.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn row<const N: usize>(from: *const u8, step: isize, to: *mut u8, place: isize, len: usize) {
+    for k in 0..len as isize {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let from = from.wrapping_offset(k.wrapping_mul(step));
+            from.copy_to_nonoverlapping(to.wrapping_offset(k.wrapping_mul(place)), N);
+        }
+    }
+}
+
+/// Elements of any size.
+///
+/// # Safety
+/// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
+#[allow(unsafe_code)]
+unsafe fn wide<const GATHER: bool>(tile: &Tile<'_>) {
+    let (inner, size) = (tile.inner, tile.size);
+    tile.each(
+        0,
+        |_| {},
+        |selected, listed| {
+            for k in 0..inner.len as isize {
+                let selected = selected.wrapping_offset(k.wrapping_mul(inner.selected));
+                let listed = listed.wrapping_offset(k.wrapping_mul(inner.listed));
+                let (from, to) = ends::<GATHER, _>(selected, listed);
+                // SAFETY: the caller's promise, for each element.
+                unsafe { from.copy_to_nonoverlapping(to, size) };
+            }
+        },
+    );
+}
+
+/// Writes down where each selected element is.
+///
+/// # Safety
+/// The listed elements are addresses that can be written.
+#[allow(unsafe_code)]
+pub(super) unsafe fn addresses(tile: &Tile<'_>) {
+    let inner = tile.inner;
+    tile.each(
+        0,
+        |_| {},
+        |selected, listed| {
+            for k in 0..inner.len as isize {
+                let selected: *const u8 = selected.wrapping_offset(k.wrapping_mul(inner.selected));
+                let listed = listed.wrapping_offset(k.wrapping_mul(inner.listed));
+                // SAFETY: the caller's promise.
+                unsafe { listed.cast::<*const u8>().write(selected) };
+            }
+        },
+    );
+}

@@ -1,0 +1,63 @@
+//! What the processor offers beyond Rust's operators: prefetching, stores that
+//! pass by the caches, shuffles of bytes, wider vectors.
+
+mod shuffle;
+mod stream;
+
+pub(super) use shuffle::{FEWEST, Pattern, gcd};
+pub(super) use stream::{STREAMED, fence, stream};
+
+/// A proof that the processor has AVX2.
+///
+/// Invariant: made by [`detect`](Self::detect) alone.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Avx2(());
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+impl Avx2 {
+    #[inline]
+    pub(super) fn detect() -> Option<Self> {
+        std::arch::is_x86_feature_detected!("avx2").then_some(Avx2(()))
+    }
+
+    /// Calls a function, compiled for AVX2 where the compiler sees into it.
+    #[allow(unsafe_code)]
+    #[inline]
+    pub(super) fn call<R>(self, f: impl FnOnce() -> R) -> R {
+        #[target_feature(enable = "avx2")]
+        fn wide<R>(f: impl FnOnce() -> R) -> R {
+            f()
+        }
+        // SAFETY: the processor has AVX2, as this proof says.
+        unsafe { wide(f) }
+    }
+}
+
+/// How much of a row is asked for ahead of time; the rest follows by itself.
+const FAR: usize = 4096;
+
+/// Asks for the first lines of `bytes` at `first`. Any address will do: nothing
+/// is read.
+#[inline(always)]
+pub(super) fn prefetch(first: *const u8, bytes: usize) {
+    let mut line = 0;
+    while line < bytes.min(FAR) {
+        prefetch_line(first.wrapping_add(line));
+        line += 64;
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(super) fn prefetch_line(address: *const u8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+    // SAFETY: SSE is part of x86_64, and a prefetch does not fault.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[inline(always)]
+pub(super) fn prefetch_line(_address: *const u8) {}

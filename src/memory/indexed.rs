@@ -1,0 +1,386 @@
+//! The executor of the indexed family: walks the loops, turns indices into
+//! offsets chunk by chunk, and hands tiles to a kernel.
+//!
+//! ```text
+//! for chunk of entries                      up to 1024 of them
+//!   offsets = resolve(indices of the chunk) checked against the axis
+//!   for turn of the shared loops
+//!     kernel(tile)                          its outer loop, entries, inner loop
+//! ```
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::buffer::Buffer;
+use super::indices::{CHUNK, Indices, Lane, NOWHERE};
+use super::tile::{Kernel, Places, Tile};
+use super::walk::{Component, Cursor, Loop, Offsets, Walk, turns};
+use crate::index::Policy;
+use crate::parallel;
+
+/// A walk over two arrays and the indices between them, ready to run.
+///
+/// Invariant: the loops are those of [`Axes`](super::walk::Axes) over the
+/// layouts of these arrays, which are borrowed for as long as this; the kernel
+/// was made for the two.
+pub(super) struct Run<'r> {
+    pub(super) walk: &'r Walk,
+    pub(super) indices: Option<Indices<'r>>,
+    pub(super) policy: Policy,
+    pub(super) selected: *mut u8,
+    pub(super) listed: *mut u8,
+    /// The size of an element of the listed array in bytes.
+    pub(super) size: usize,
+    pub(super) kernel: &'r dyn Kernel,
+    pub(super) spread: bool,
+    /// Set where an index was found out of bounds that the policy refuses.
+    pub(super) outside: &'r AtomicBool,
+}
+
+// SAFETY: the pointers stand for borrows of elements that other threads may
+// use (`Strided`, `StridedMut`). Parts that run side by side write no element
+// in common: see `Part`.
+#[allow(unsafe_code)]
+unsafe impl Sync for Run<'_> {}
+
+/// Which loop is split over threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    Shared,
+    Outer,
+    /// The loops over entries, in pieces of so many turns that follow each
+    /// other on one thread.
+    Entries(usize),
+    /// The innermost loop over entries alone.
+    Band,
+    Inner,
+    /// No loop: each part looks at all entries and takes those that select in
+    /// its share of the target, in their order.
+    Targets,
+}
+
+/// A part of a walk: a range of turns of each loop.
+///
+/// Invariant: no two parts that run side by side have all ranges in common with
+/// each other. In a gather the turns of all loops make different listed
+/// elements, so no two parts write one; a scatter cuts loops whose turns make
+/// different selected elements, or takes those in `targets` alone.
+pub(super) struct Part {
+    shared: Range<usize>,
+    outer: Range<usize>,
+    entries: Range<usize>,
+    band: Option<Range<usize>>,
+    inner: Range<usize>,
+    targets: Option<Range<isize>>,
+}
+
+impl Part {
+    /// Part number `part` of `parts`.
+    pub(super) fn of(walk: &Walk, cut: Cut, parts: usize, part: usize) -> Self {
+        let mut all = Part {
+            shared: 0..turns(&walk.shared),
+            outer: 0..walk.outer.len,
+            entries: 0..turns(&walk.nest),
+            band: None,
+            inner: 0..walk.inner.len,
+            targets: None,
+        };
+        let share = |whole: usize| parallel::share(whole, parts, part);
+        if parts == 1 {
+            return all;
+        }
+        match cut {
+            Cut::Shared => all.shared = share(all.shared.end),
+            Cut::Outer => all.outer = share(all.outer.end),
+            Cut::Entries(unit) => {
+                let units = share(all.entries.end / unit);
+                all.entries = units.start * unit..units.end * unit;
+            }
+            Cut::Band => all.band = walk.nest.last().map(|band| share(band.len)),
+            Cut::Inner => all.inner = share(all.inner.end),
+            Cut::Targets => all.targets = Some(targets(&walk.components, parts, part)),
+        }
+        all
+    }
+}
+
+/// The offsets that part number `part` takes of those that components reach,
+/// about as many positions as the others do.
+///
+/// The outermost component, that with the longest step, decides. Two offsets
+/// that are equal are in one share, whatever else is true of them.
+fn targets(components: &[Component], parts: usize, part: usize) -> Range<isize> {
+    let reach = |one: &Component| one.step.wrapping_mul(one.len.saturating_sub(1) as isize);
+    let low: isize = components.iter().map(|one| reach(one).min(0)).sum();
+    let high: isize = components.iter().map(|one| reach(one).max(0)).sum();
+    let whole = (high - low) as usize + 1;
+    let share = parallel::share(whole, parts, part);
+    low + share.start as isize..low + share.end as isize
+}
+
+/// Room for a chunk, on the stack.
+struct Rooms {
+    offsets: Buffer,
+    places: Buffer,
+    other: Buffer,
+}
+
+/// Entries whose offsets are in the room.
+struct Chunk {
+    base: Offsets,
+    /// How far they are apart in the list, unless places are in the room.
+    every: Option<isize>,
+    /// Whether some of the offsets are [`NOWHERE`].
+    gaps: bool,
+    /// How many turns of the loops they took.
+    turns: usize,
+}
+
+impl Run<'_> {
+    /// Does all of it, in `parts` parts.
+    pub(super) fn run(&self, cut: Cut, parts: usize) {
+        parallel::run(parts, &|part| self.part(&Part::of(self.walk, cut, parts, part)));
+    }
+
+    fn part(&self, part: &Part) {
+        let mut rooms =
+            Rooms { offsets: Buffer::new(), places: Buffer::new(), other: Buffer::new() };
+        let walk = self.walk;
+        let base = walk
+            .base
+            .after(part.outer.start, walk.outer.step)
+            .after(part.inner.start, walk.inner.step);
+        let Some(band) = &part.band else {
+            return self.entries(&walk.nest, base, part.entries.clone(), part, &mut rooms);
+        };
+        let mut nest = walk.nest.clone();
+        let mut base = base;
+        if let Some(run) = nest.last_mut() {
+            base = base.after(band.start, run.step);
+            run.len = band.len();
+        }
+        self.entries(&nest, base, 0..turns(&nest), part, &mut rooms);
+    }
+
+    fn entries(
+        &self,
+        nest: &[Loop],
+        base: Offsets,
+        entries: Range<usize>,
+        part: &Part,
+        rooms: &mut Rooms,
+    ) {
+        let mut cursor = Cursor::new(nest, base, entries.start);
+        let mut left = entries.len();
+        while left > 0 {
+            let most = left.min(CHUNK);
+            let Some(mut chunk) = self.chunk(nest, &mut cursor, most, rooms) else {
+                return self.outside.store(true, Ordering::Relaxed);
+            };
+            left -= chunk.turns;
+            if let Some(targets) = &part.targets {
+                keep(&mut chunk, rooms, targets);
+            }
+            self.shared(&chunk, rooms, part);
+        }
+    }
+
+    /// Hands a chunk to the kernel in each turn of the shared loops.
+    #[inline]
+    fn shared(&self, chunk: &Chunk, rooms: &Rooms, part: &Part) {
+        let walk = self.walk;
+        let mut tile = Tile {
+            selected: self.selected.wrapping_offset(chunk.base.selected),
+            listed: self.listed.wrapping_offset(chunk.base.listed),
+            offsets: rooms.offsets.values(),
+            places: chunk.every.map_or(Places::Each(rooms.places.values()), Places::Every),
+            ..Tile::like(walk, self.size, self.spread)
+        };
+        tile.outer.len = part.outer.len();
+        tile.inner.len = part.inner.len();
+        if tile.offsets.is_empty() {
+            return;
+        }
+        if walk.shared.is_empty() {
+            return self.tile(&tile, chunk.gaps);
+        }
+        let (selected, listed) = (tile.selected, tile.listed);
+        let mut cursor = Cursor::new(&walk.shared, Offsets::ZERO, part.shared.start);
+        for _ in part.shared.clone() {
+            let (at, _) = cursor.take(1);
+            tile.selected = selected.wrapping_offset(at.selected);
+            tile.listed = listed.wrapping_offset(at.listed);
+            self.tile(&tile, chunk.gaps);
+        }
+    }
+
+    #[inline]
+    fn tile(&self, tile: &Tile<'_>, gaps: bool) {
+        // SAFETY: every place of the tile is one of the loops, whose turns do
+        // not leave the arrays, with an offset that `resolve` has found in
+        // bounds; the elements that are written are this part's alone (`Part`),
+        // and the two arrays were borrowed apart from each other.
+        #[allow(unsafe_code)]
+        unsafe {
+            if !gaps {
+                return self.kernel.run(tile);
+            }
+            let mut first = 0;
+            for run in tile.offsets.chunk_by(|a, b| (*a == NOWHERE) == (*b == NOWHERE)) {
+                let part = tile.part(first..first + run.len());
+                if run[0] == NOWHERE {
+                    self.kernel.nowhere(&part)
+                } else {
+                    self.kernel.run(&part)
+                }
+                first += run.len();
+            }
+        }
+    }
+
+    /// Puts the next entries, up to `most`, in the room; nothing where an index
+    /// is refused.
+    #[inline]
+    fn chunk(
+        &self,
+        nest: &[Loop],
+        cursor: &mut Cursor<'_>,
+        most: usize,
+        rooms: &mut Rooms,
+    ) -> Option<Chunk> {
+        let run = nest.last().copied().unwrap_or(Loop::ONCE);
+        let (at, count) = cursor.take(most);
+        rooms.offsets.clear();
+        if count < most && nest.len() > 1 {
+            return self.chunk_of_runs(nest, cursor, (at, count), most, rooms);
+        }
+        let gaps = self.resolve(at.indices, run, count, rooms)?;
+        if run.step.selected != 0 {
+            add_ramp(rooms.offsets.values_mut(), 0, run.step.selected, gaps);
+        }
+        Some(Chunk { base: at, every: Some(run.step.listed), gaps, turns: count })
+    }
+
+    /// The same from several runs of the innermost loop, of which this is the
+    /// first.
+    fn chunk_of_runs(
+        &self,
+        nest: &[Loop],
+        cursor: &mut Cursor<'_>,
+        first: (Offsets, usize),
+        most: usize,
+        rooms: &mut Rooms,
+    ) -> Option<Chunk> {
+        let run = nest.last().copied().unwrap_or(Loop::ONCE);
+        let apart = !follows(nest, |step| step.listed);
+        let together = follows(nest, |step| step.indices);
+        rooms.places.clear();
+        let mut gaps = together && self.resolve(first.0.indices, run, most, rooms)?;
+        let (mut at, mut count) = first;
+        let mut turns = 0;
+        loop {
+            if !together {
+                gaps |= self.resolve(at.indices, run, count, rooms)?;
+            }
+            let offsets = &mut rooms.offsets.values_mut()[turns..turns + count];
+            add_ramp(offsets, at.selected, run.step.selected, gaps);
+            if apart {
+                rooms.places.extend_ramp(count, at.listed, run.step.listed);
+            }
+            turns += count;
+            if turns == most {
+                break;
+            }
+            (at, count) = cursor.take(most - turns);
+        }
+        let listed = if apart { 0 } else { first.0.listed };
+        let base = Offsets { listed, ..Offsets::ZERO };
+        Some(Chunk { base, every: (!apart).then_some(run.step.listed), gaps, turns })
+    }
+
+    /// Adds what the indices of a run select to the room; tells whether some
+    /// select nothing, and is nothing where one is refused.
+    #[inline]
+    fn resolve(&self, at: isize, run: Loop, count: usize, rooms: &mut Rooms) -> Option<bool> {
+        let (Some(indices), Some((component, others))) =
+            (&self.indices, self.walk.components.split_first())
+        else {
+            rooms.offsets.extend_ramp(count, 0, 0);
+            return Some(false);
+        };
+        let lane = |component: &Component| Lane {
+            start: indices.start().wrapping_offset(at.wrapping_add(component.at)),
+            step: run.step.indices,
+        };
+        // SAFETY: the lane is a run of the loops over the indices, which do not
+        // leave them, and `resolve` writes every slot.
+        #[allow(unsafe_code)]
+        let mut all = unsafe {
+            rooms.offsets.extend(count, |slots| {
+                indices.resolve(lane(component), *component, self.policy, slots)
+            })
+        };
+        for component in others {
+            rooms.other.clear();
+            // SAFETY: as above.
+            #[allow(unsafe_code)]
+            let found = unsafe {
+                rooms.other.extend(count, |slots| {
+                    indices.resolve(lane(component), *component, self.policy, slots)
+                })
+            };
+            all &= found;
+            let sums = rooms.offsets.values_mut();
+            let start = sums.len() - count;
+            for (sum, &offset) in sums[start..].iter_mut().zip(rooms.other.values()) {
+                let nowhere = *sum == NOWHERE || offset == NOWHERE;
+                *sum = if nowhere { NOWHERE } else { sum.wrapping_add(offset) };
+            }
+        }
+        match self.policy {
+            Policy::Refuse if !all => None,
+            _ => Some(!all),
+        }
+    }
+}
+
+/// Keeps the entries of a chunk that select among these targets.
+fn keep(chunk: &mut Chunk, rooms: &mut Rooms, targets: &Range<isize>) {
+    let count = rooms.offsets.values().len();
+    if let Some(step) = chunk.every.take() {
+        rooms.places.clear();
+        rooms.places.extend_ramp(count, 0, step);
+    }
+    let offsets = rooms.offsets.values_mut();
+    let places = rooms.places.values_mut();
+    let mut kept = 0;
+    for k in 0..count {
+        // Written in any case, counted where it is to be kept: no branch.
+        let offset = offsets[k];
+        offsets[kept] = offset;
+        places[kept] = places[k];
+        kept += usize::from(targets.contains(&offset));
+    }
+    rooms.offsets.truncate(kept);
+    rooms.places.truncate(kept);
+    chunk.gaps = false;
+}
+
+/// Whether one array's places in nested loops follow each other with the step
+/// of the innermost loop.
+fn follows(nest: &[Loop], of: impl Fn(&Offsets) -> isize) -> bool {
+    nest.windows(2)
+        .all(|pair| of(&pair[1].step).checked_mul(pair[1].len as isize) == Some(of(&pair[0].step)))
+}
+
+/// Adds `start`, `start + step`, ... to offsets.
+#[inline(always)]
+fn add_ramp(offsets: &mut [isize], start: isize, step: isize, gaps: bool) {
+    let mut by = start;
+    for offset in offsets {
+        if !gaps || *offset != NOWHERE {
+            *offset = offset.wrapping_add(by);
+        }
+        by = by.wrapping_add(step);
+    }
+}

@@ -1,0 +1,341 @@
+//! Indices turned into places in memory, checked where they are made.
+//!
+//! What depends on the type of an index ends here: three functions for each of
+//! the integer types, compiled in this crate. Everything else sees offsets.
+
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ndarray::{ArrayRef, Dimension};
+use smallvec::SmallVec;
+
+use super::strided::{Layout, Strided};
+use super::walk::{Component, Cursor, Loop, Offsets, turns};
+use crate::error::{Error, Result};
+use crate::index::{IndexInteger, Meaning, Policy};
+use crate::parallel::{self, Cost};
+
+/// How many indices are resolved at once: few enough that their offsets stay
+/// in the first cache beside the rows they select, enough to hide the cost of
+/// the loops around.
+pub(super) const CHUNK: usize = 1024;
+
+/// Stands for an index that selects nothing. No offset within an array comes
+/// near it.
+pub(super) const NOWHERE: isize = isize::MIN;
+
+/// A lane of indices: where it starts, and how many bytes apart they are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lane {
+    pub(super) start: *const u8,
+    pub(super) step: isize,
+}
+
+/// An index type without its type.
+#[derive(Debug, Clone, Copy)]
+pub struct IndexKind {
+    size: usize,
+    resolve: unsafe fn(Lane, Component, Policy, &mut [MaybeUninit<isize>]) -> bool,
+    all_inside: unsafe fn(Lane, usize, usize) -> bool,
+    value: unsafe fn(*const u8) -> i128,
+}
+
+impl IndexKind {
+    pub(crate) const fn of<I: Meaning>() -> Self {
+        IndexKind {
+            size: size_of::<I>(),
+            resolve: resolve::<I>,
+            all_inside: all_inside::<I>,
+            value: value::<I>,
+        }
+    }
+}
+
+/// An array of indices without its type.
+///
+/// Invariant: the elements of `array` are of the type that `kind` was made of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Indices<'a> {
+    array: Strided<'a>,
+    kind: IndexKind,
+}
+
+impl<'a> Indices<'a> {
+    #[inline]
+    pub(crate) fn of<I: IndexInteger, Q: Dimension>(array: &'a ArrayRef<I, Q>) -> Self {
+        Indices { array: Strided::of(array), kind: I::KIND }
+    }
+
+    pub(crate) fn layout(&self) -> Layout<'a> {
+        self.array.layout()
+    }
+
+    pub(super) fn start(&self) -> *const u8 {
+        self.array.start()
+    }
+
+    /// Writes the offsets that as many indices of a lane select as there are
+    /// slots, and tells whether all of them are in bounds, or made so.
+    ///
+    /// # Safety
+    /// All indices of the lane are elements of this array, and there are as
+    /// many as `offsets` has room for.
+    #[allow(unsafe_code)]
+    #[inline]
+    pub(super) unsafe fn resolve(
+        &self,
+        lane: Lane,
+        component: Component,
+        policy: Policy,
+        offsets: &mut [MaybeUninit<isize>],
+    ) -> bool {
+        // SAFETY: the caller's promise; `kind` is of their type.
+        unsafe { (self.kind.resolve)(lane, component, policy, offsets) }
+    }
+
+    /// Whether all indices are within the axes that their numbers select along.
+    pub(super) fn inside(&self, components: &[Component]) -> bool {
+        let rank = self.layout().shape().len();
+        let axes = if components.len() == 1 { rank } else { rank - 1 };
+        self.layout().is_empty()
+            || components.iter().all(|one| self.component_inside(axes, one.at, one.len))
+    }
+
+    /// Refuses indices outside `-len..=len - 1`, naming the first in row-major
+    /// order. `selected` are the axes that the numbers of an index select along
+    /// and their lengths; where `tuples`, the last axis holds these numbers.
+    pub(crate) fn check(&self, selected: &[(usize, usize)], tuples: bool) -> Result<()> {
+        let axes = self.layout().shape().len() - usize::from(tuples);
+        let inside = |(number, &(_, len)): (usize, &(usize, usize))| {
+            let at =
+                if tuples { self.layout().stride(axes).wrapping_mul(number as isize) } else { 0 };
+            self.component_inside(axes, at, len)
+        };
+        if self.layout().is_empty() || selected.iter().enumerate().all(inside) {
+            return Ok(());
+        }
+        Err(self.first_outside(selected, tuples))
+    }
+
+    /// Whether the numbers at an offset of `at` bytes, over the first `axes`
+    /// axes, are all within an axis of `len`.
+    fn component_inside(&self, axes: usize, at: isize, len: usize) -> bool {
+        let loops = self.lanes(axes);
+        let (lane, around) = match loops.split_last() {
+            Some((last, around)) => (*last, around),
+            None => (Loop::ONCE, &[][..]),
+        };
+        let start = Offsets { indices: at, ..Offsets::ZERO };
+        let outside = AtomicBool::new(false);
+        let bytes = (turns(around) * lane.len).saturating_mul(self.kind.size);
+        let parts = parallel::parts(Cost::of_bytes(bytes));
+        let over_lanes = turns(around) >= parts;
+        parallel::run(parts, &|part| {
+            let whole = if over_lanes { turns(around) } else { lane.len };
+            let range = parallel::share(whole, parts, part);
+            let (lanes, within) =
+                if over_lanes { (range, 0..lane.len) } else { (0..turns(around), range) };
+            let mut cursor = Cursor::new(around, start, lanes.start);
+            for _ in lanes {
+                let (place, _) = cursor.take(1);
+                let place = place.after(within.start, lane.step);
+                let lane = Lane {
+                    start: self.start().wrapping_offset(place.indices),
+                    step: lane.step.indices,
+                };
+                // SAFETY: the loops are those of the array's own axes.
+                #[allow(unsafe_code)]
+                let inside = unsafe { (self.kind.all_inside)(lane, within.len(), len) };
+                if !inside {
+                    return outside.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+        !outside.into_inner()
+    }
+
+    /// The loops over the first `axes` axes in the order of memory. An axis
+    /// along which indices are broadcast holds nothing new after its first.
+    fn lanes(&self, axes: usize) -> SmallVec<[Loop; 6]> {
+        let layout = self.layout();
+        let mut loops: SmallVec<[Loop; 6]> = (0..axes)
+            .map(|axis| Loop {
+                len: layout.shape()[axis],
+                step: Offsets { indices: layout.stride(axis), ..Offsets::ZERO },
+                entries: false,
+            })
+            .filter(|one| one.step.indices != 0)
+            .collect();
+        loops.sort_by_key(|one| std::cmp::Reverse(one.step.indices.unsigned_abs()));
+        loops.dedup_by(|inner, outer| {
+            let seamless =
+                inner.step.indices.checked_mul(inner.len as isize) == Some(outer.step.indices);
+            if seamless {
+                *outer = Loop { len: outer.len * inner.len, ..*inner };
+            }
+            seamless
+        });
+        loops
+    }
+
+    /// The error for the first index out of bounds in row-major order.
+    #[cold]
+    #[allow(unsafe_code)]
+    pub(crate) fn first_outside(&self, selected: &[(usize, usize)], tuples: bool) -> Error {
+        let layout = self.layout();
+        let mut position: SmallVec<[usize; 8]> = SmallVec::from_elem(0, layout.shape().len());
+        loop {
+            let offset: isize = position
+                .iter()
+                .enumerate()
+                .map(|(axis, &at)| at as isize * layout.stride(axis))
+                .sum();
+            let number = if tuples { position.last().copied().unwrap_or(0) } else { 0 };
+            // SAFETY: the position is within the array.
+            let index = unsafe { (self.kind.value)(self.start().wrapping_offset(offset)) };
+            if let Some(&(axis, len)) = selected.get(number) {
+                if !(-(len as i128)..len as i128).contains(&index) {
+                    return Error::IndexOutOfBounds {
+                        index,
+                        position: position.to_vec(),
+                        axis,
+                        len,
+                    };
+                }
+            }
+            // The next position that holds something new.
+            let mut axis = position.len();
+            loop {
+                let Some(next) = axis.checked_sub(1) else {
+                    // Not reached: somebody has seen an index out of bounds.
+                    return Error::IndexOutOfBounds { index, position: vec![], axis: 0, len: 0 };
+                };
+                axis = next;
+                position[axis] += 1;
+                if position[axis] < layout.shape()[axis] && layout.stride(axis) != 0 {
+                    break;
+                }
+                position[axis] = 0;
+            }
+        }
+    }
+}
+
+/// Writes the offsets that a lane of indices selects, one to every slot, and
+/// tells whether all were in bounds, or made so.
+///
+/// # Safety
+/// As many indices of the lane as there are slots are readable values of `I`.
+#[allow(unsafe_code)]
+unsafe fn resolve<I: Meaning>(
+    lane: Lane,
+    component: Component,
+    policy: Policy,
+    offsets: &mut [MaybeUninit<isize>],
+) -> bool {
+    let start = lane.start.cast::<I>();
+    // SAFETY: the caller's promise.
+    unsafe {
+        if lane.step == size_of::<I>() as isize {
+            let indices = std::slice::from_raw_parts(start, offsets.len());
+            resolve_slice(indices, component, policy, offsets)
+        } else {
+            let at = |k: usize| *start.wrapping_byte_offset(k as isize * lane.step);
+            resolve_each((0..offsets.len()).map(at), component, policy, offsets)
+        }
+    }
+}
+
+/// [`resolve_each`] from indices that follow each other, with the widest
+/// instructions that the processor has for it.
+#[inline]
+fn resolve_slice<I: Meaning>(
+    indices: &[I],
+    component: Component,
+    policy: Policy,
+    offsets: &mut [MaybeUninit<isize>],
+) -> bool {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if indices.len() >= 64 {
+        if let Some(avx2) = super::cpu::Avx2::detect() {
+            let each = || resolve_each(indices.iter().copied(), component, policy, offsets);
+            return avx2.call(each);
+        }
+    }
+    resolve_each(indices.iter().copied(), component, policy, offsets)
+}
+
+#[inline(always)]
+fn resolve_each<I: Meaning>(
+    indices: impl Iterator<Item = I>,
+    component: Component,
+    policy: Policy,
+    offsets: &mut [MaybeUninit<isize>],
+) -> bool {
+    let Component { len, step, .. } = component;
+    let slots = offsets.iter_mut().zip(indices);
+    // Less than `len`, a position fits, and so does the offset of an element.
+    let offset = |position: u64| (position as isize).wrapping_mul(step);
+    let inside = |position: u64| position < len as u64;
+    let mut all = true;
+    match policy {
+        // Nothing but an addition, a comparison and a product: the compiler
+        // does several at a time.
+        Policy::Refuse => slots.for_each(|(slot, index)| {
+            let position = index.position(len);
+            all &= inside(position);
+            slot.write(offset(position));
+        }),
+        Policy::Skip => slots.for_each(|(slot, index)| {
+            let position = index.position(len);
+            all &= inside(position);
+            slot.write(if inside(position) { offset(position) } else { NOWHERE });
+        }),
+        Policy::Clip => slots.for_each(|(slot, index)| {
+            slot.write(offset(index.clip(len).min(len - 1) as u64));
+        }),
+        Policy::Wrap => slots.for_each(|(slot, index)| {
+            let position = index.position(len);
+            let position = if inside(position) { position } else { index.wrap(len) as u64 };
+            slot.write(offset(position));
+        }),
+    }
+    all
+}
+
+/// Whether all indices of a lane are within an axis of `len`.
+///
+/// # Safety
+/// They are readable values of `I`.
+#[allow(unsafe_code)]
+unsafe fn all_inside<I: Meaning>(lane: Lane, count: usize, len: usize) -> bool {
+    let start = lane.start.cast::<I>();
+    if lane.step != size_of::<I>() as isize {
+        let at = |k: usize| start.wrapping_byte_offset(k as isize * lane.step);
+        // SAFETY: the caller's promise.
+        return (0..count).all(|k| unsafe { *at(k) }.is_inside(len));
+    }
+    // SAFETY: the caller's promise.
+    let indices = unsafe { std::slice::from_raw_parts(start, count) };
+    let by_blocks = || {
+        indices.chunks(CHUNK).all(|block| {
+            // A block without a branch, then a decision.
+            !block.iter().fold(false, |any, index| any | !index.is_inside(len))
+        })
+    };
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if count >= 64 {
+        if let Some(avx2) = super::cpu::Avx2::detect() {
+            return avx2.call(by_blocks);
+        }
+    }
+    by_blocks()
+}
+
+/// # Safety
+/// `index` can be read.
+#[allow(unsafe_code)]
+unsafe fn value<I: Meaning>(index: *const u8) -> i128 {
+    // SAFETY: the caller's promise.
+    unsafe { index.cast::<I>().read() }.value()
+}

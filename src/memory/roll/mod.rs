@@ -1,0 +1,163 @@
+//! Rolls one array into another.
+//!
+//! A roll along one axis is two copies: what the shift moves on, and what comes
+//! round. Along k axes it is 2^k rectangles, which together make up the
+//! destination, and each is a copy between two strided arrays:
+//!
+//! ```text
+//! destination [.. shift | shift ..]      = source [len - shift .. | .. len - shift]
+//! ```
+//!
+//! Where rows are dense in both arrays and short, both of their runs are copied
+//! together (`rows`), so that every cache line is written once.
+
+pub(super) mod inplace;
+mod rows;
+
+use smallvec::SmallVec;
+
+use super::copy::{Transfer, Way};
+use super::gather::copy;
+use super::output::Filled;
+use super::strided::Layout;
+use super::walk::{Loop, Loops, Offsets, Order, plan};
+
+/// One axis of a roll. The element that ends at `i` comes from
+/// `(i + len - shift) % len`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Turn {
+    len: usize,
+    /// Less than `len`.
+    shift: usize,
+    /// Steps in bytes.
+    from: isize,
+    to: isize,
+}
+
+impl Turn {
+    /// Whether no array jumps where a turn of `outer` ends and the next begins.
+    fn continues(&self, outer: &Self) -> bool {
+        let seamless =
+            |inner: isize, outer: isize| inner.checked_mul(self.len as isize) == Some(outer);
+        seamless(self.from, outer.from) && seamless(self.to, outer.to)
+    }
+
+    /// The runs that this axis is copied in: from, to, and how many.
+    fn runs(&self) -> impl Iterator<Item = (usize, usize, usize)> + Clone {
+        let rest = self.len - self.shift;
+        let runs = [(0, self.shift, rest), (rest, 0, self.shift)];
+        runs.into_iter().filter(|(.., count)| *count != 0)
+    }
+}
+
+/// The axes of a roll in the order of the destination's memory, outermost
+/// first, and where they start.
+struct Turns {
+    turns: SmallVec<[Turn; 6]>,
+    start: Offsets,
+}
+
+impl Turns {
+    /// `to` is the layout that decides on the order.
+    fn new(shifts: &[usize], from: Layout<'_>, to: Layout<'_>) -> Self {
+        assert!(shifts.len() == to.shape().len() && from.shape() == to.shape());
+        let mut turns: SmallVec<[Turn; 6]> = SmallVec::new();
+        let mut start = Offsets::ZERO;
+        for (axis, &shift) in shifts.iter().enumerate() {
+            let len = to.shape()[axis];
+            assert!(shift < len, "a shift is less than the length of its axis");
+            if len == 1 {
+                continue;
+            }
+            let mut turn = Turn { len, shift, from: from.stride(axis), to: to.stride(axis) };
+            if turn.to < 0 {
+                // Walked from its other end, the axis runs with memory, and
+                // the roll goes the other way.
+                start.selected += turn.from * (len - 1) as isize;
+                start.listed += turn.to * (len - 1) as isize;
+                turn = Turn { len, shift: (len - shift) % len, from: -turn.from, to: -turn.to };
+            }
+            turns.push(turn);
+        }
+        turns.sort_by_key(|turn| std::cmp::Reverse(turn.to));
+        Turns { turns, start }
+    }
+
+    /// Merges axes that do not roll with those around them. A roll of the outer
+    /// one is then a roll by whole turns of the inner one.
+    fn merged(mut self) -> Self {
+        self.turns.dedup_by(|inner, outer| {
+            let merged = inner.shift == 0 && inner.continues(outer);
+            if merged {
+                *outer =
+                    Turn { len: outer.len * inner.len, shift: outer.shift * inner.len, ..*inner };
+            }
+            merged
+        });
+        self
+    }
+}
+
+/// Rows of more bytes than this are rectangles like any other.
+const LONG: usize = 256 << 10;
+
+impl<'id> Transfer<'_, 'id> {
+    /// Copies with each axis rolled by its shift, which is less than its
+    /// length unless both are 0.
+    pub(crate) fn roll(self, shifts: &[usize]) -> Filled<'id> {
+        if !self.to().is_empty() {
+            let Turns { turns, start } = Turns::new(shifts, self.from(), self.to()).merged();
+            let size = self.copier.size;
+            let dense = |turn: &Turn| [turn.from, turn.to] == [size as isize; 2];
+            let short = |turn: &Turn| turn.shift != 0 && turn.len.saturating_mul(size) <= LONG;
+            let plain = matches!(self.copier.way, Way::Bytes);
+            match turns.split_last() {
+                Some((row, around)) if plain && size > 0 && dense(row) && short(row) => {
+                    let row = rows::Row { len: row.len * size, shift: row.shift * size };
+                    rows::run(&self, around, start, row);
+                }
+                _ => rectangles(&turns, start, |loops, start| {
+                    let (mut walk, rest) = plan(loops, SmallVec::new(), Order::Listed);
+                    walk.base = start;
+                    copy(&self, None, &walk);
+                    if let Some(mut walk) = rest {
+                        walk.base = walk.base.after(1, start);
+                        copy(&self, None, &walk);
+                    }
+                }),
+            }
+        }
+        // SAFETY: the rectangles make up the destination: for each axis, its
+        // runs do.
+        #[allow(unsafe_code)]
+        unsafe {
+            self.filled()
+        }
+    }
+}
+
+/// Calls `visit` with the loops of each rectangle, and where it starts.
+fn rectangles(turns: &[Turn], start: Offsets, visit: impl Fn(Loops, Offsets)) {
+    // Digits of a number that counts through the runs of each axis.
+    let mut digits: SmallVec<[usize; 6]> = SmallVec::from_elem(0, turns.len());
+    loop {
+        let mut at = start;
+        let mut loops = SmallVec::new();
+        for (turn, &digit) in turns.iter().zip(&digits) {
+            let Some((from, to, len)) = turn.runs().nth(digit) else { continue };
+            let step = Offsets { selected: turn.from, indices: 0, listed: turn.to };
+            at.selected += turn.from * from as isize;
+            at.listed += turn.to * to as isize;
+            if len > 1 {
+                loops.push(Loop { len, step, entries: false });
+            }
+        }
+        visit(loops, at);
+        let Some(next) = (0..turns.len()).rfind(|&k| digits[k] + 1 < turns[k].runs().count())
+        else {
+            return;
+        };
+        digits[next] += 1;
+        digits[next + 1..].fill(0);
+    }
+}

@@ -1,0 +1,126 @@
+//! Strided arrays without their types.
+//!
+//! Everything below the traits is compiled once, in this crate, because it sees
+//! arrays as bytes: where the first element lies, lengths, strides, and how many
+//! bytes an element takes. Such an array is made from an ndarray and from
+//! nothing else, so every element that its shape names lies in memory that it
+//! borrows.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use ndarray::{ArrayRef, Dimension};
+
+/// Lengths and strides of an array.
+///
+/// Invariant: they are those of an ndarray that is borrowed for `'a`, whose
+/// elements have `size` bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout<'a> {
+    shape: &'a [usize],
+    strides: &'a [isize],
+    size: usize,
+}
+
+impl<'a> Layout<'a> {
+    pub(crate) fn shape(&self) -> &'a [usize] {
+        self.shape
+    }
+
+    /// The size of an element in bytes.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Bytes from one element to the next along an axis; 0 where there is no
+    /// next one, because ndarray permits any stride there.
+    ///
+    /// It does not overflow: ndarray keeps the distance of any two elements of
+    /// an array below `isize::MAX` bytes. Only in an array without elements can
+    /// it be wrong, and nobody takes a step there.
+    #[inline]
+    pub(super) fn stride(&self, axis: usize) -> isize {
+        if self.shape[axis] <= 1 {
+            return 0;
+        }
+        self.strides[axis].wrapping_mul(self.size as isize)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
+    }
+
+    /// How many elements there are. The product of an ndarray's lengths does
+    /// not overflow.
+    pub(crate) fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+/// An array that is read.
+///
+/// Invariant: `start` is the first element of the array of `layout`, whose
+/// elements can be read for `'a`, by any thread.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Strided<'a> {
+    start: *const u8,
+    layout: Layout<'a>,
+}
+
+// SAFETY: a shared borrow of elements that are `Sync` (`of` asks for it).
+#[allow(unsafe_code)]
+unsafe impl Sync for Strided<'_> {}
+
+impl<'a> Strided<'a> {
+    #[inline]
+    pub(crate) fn of<T: Sync, D: Dimension>(array: &'a ArrayRef<T, D>) -> Self {
+        let layout =
+            Layout { shape: array.shape(), strides: array.strides(), size: size_of::<T>() };
+        Strided { start: array.as_ptr().cast(), layout }
+    }
+
+    pub(super) fn start(&self) -> *const u8 {
+        self.start
+    }
+
+    pub(crate) fn layout(&self) -> Layout<'a> {
+        self.layout
+    }
+}
+
+/// An array that is written.
+///
+/// Invariant: that of [`Strided`], and nothing else reads or writes the
+/// elements for `'a`. No two of them share a byte, since ndarray lends no
+/// mutable view where they do.
+#[derive(Debug)]
+pub(crate) struct StridedMut<'a> {
+    start: *mut u8,
+    layout: Layout<'a>,
+    borrow: PhantomData<&'a mut [MaybeUninit<u8>]>,
+}
+
+// SAFETY: an exclusive borrow of elements that are `Send` (`of` asks for it).
+// Those who share it write through the pointer by unsafe code alone, which says
+// why no two threads touch one element.
+#[allow(unsafe_code)]
+unsafe impl Sync for StridedMut<'_> {}
+
+impl<'a> StridedMut<'a> {
+    #[inline]
+    pub(crate) fn of<T: Send, D: Dimension>(array: &'a mut ArrayRef<T, D>) -> Self {
+        let start = array.as_mut_ptr().cast();
+        let array: &'a ArrayRef<T, D> = array;
+        let layout =
+            Layout { shape: array.shape(), strides: array.strides(), size: size_of::<T>() };
+        StridedMut { start, layout, borrow: PhantomData }
+    }
+
+    pub(super) fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    pub(crate) fn layout(&self) -> Layout<'a> {
+        self.layout
+    }
+}

@@ -1,0 +1,140 @@
+//! What a kernel is handed: a few loops over two arrays.
+
+use super::walk::{Loop, Walk};
+
+/// A loop over two arrays: how often, and by how many bytes each turn moves in
+/// each.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Steps {
+    pub(super) len: usize,
+    pub(super) selected: isize,
+    pub(super) listed: isize,
+}
+
+/// Where entries lie in the listed array.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Places<'t> {
+    /// So many bytes apart.
+    Every(isize),
+    /// At these offsets.
+    Each(&'t [isize]),
+}
+
+/// The loops that a kernel runs:
+///
+/// ```text
+/// for o in 0..outer.len
+///   for k in 0..offsets.len()
+///     for i in 0..inner.len
+///       selected[o * outer + offsets[k] + i * inner]
+///       listed  [o * outer + places [k] + i * inner]
+/// ```
+///
+/// Whoever makes one promises that all these places are elements of their
+/// arrays, that no other thread uses those that the kernel writes, and that
+/// the two arrays do not overlap.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tile<'t> {
+    pub(super) selected: *mut u8,
+    pub(super) listed: *mut u8,
+    pub(super) outer: Steps,
+    pub(super) offsets: &'t [isize],
+    pub(super) places: Places<'t>,
+    pub(super) inner: Steps,
+    /// The size of an element in bytes.
+    pub(super) size: usize,
+    /// Whether what the offsets select is spread over more memory than the
+    /// caches near a core hold, so that asking for it ahead of time pays.
+    pub(super) spread: bool,
+}
+
+impl<'t> Tile<'t> {
+    /// A tile with the loops of a walk, of no entry yet.
+    #[inline]
+    pub(super) fn like(walk: &Walk, size: usize, spread: bool) -> Self {
+        let steps = |one: &Loop| Steps {
+            len: one.len,
+            selected: one.step.selected,
+            listed: one.step.listed,
+        };
+        Tile {
+            selected: std::ptr::null_mut(),
+            listed: std::ptr::null_mut(),
+            outer: steps(&walk.outer),
+            offsets: &[],
+            places: Places::Every(0),
+            inner: steps(&walk.inner),
+            size,
+            spread,
+        }
+    }
+
+    /// Calls `visit` with the places of each entry in the two arrays, and
+    /// `ahead` with what the entry `distance` entries later selects, where
+    /// there is one.
+    #[inline(always)]
+    pub(super) fn each(
+        &self,
+        distance: usize,
+        ahead: impl Fn(*mut u8),
+        visit: impl Fn(*mut u8, *mut u8),
+    ) {
+        for turn in 0..self.outer.len as isize {
+            let selected = self.selected.wrapping_offset(turn.wrapping_mul(self.outer.selected));
+            let listed = self.listed.wrapping_offset(turn.wrapping_mul(self.outer.listed));
+            let early = |k: usize| {
+                if let Some(&later) = self.offsets.get(k + distance) {
+                    ahead(selected.wrapping_offset(later));
+                }
+            };
+            match self.places {
+                Places::Every(step) => {
+                    for (k, &offset) in self.offsets.iter().enumerate() {
+                        early(k);
+                        let place = step.wrapping_mul(k as isize);
+                        visit(selected.wrapping_offset(offset), listed.wrapping_offset(place));
+                    }
+                }
+                Places::Each(places) => {
+                    for (k, (&offset, &place)) in self.offsets.iter().zip(places).enumerate() {
+                        early(k);
+                        visit(selected.wrapping_offset(offset), listed.wrapping_offset(place));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The tile of these entries alone.
+    pub(super) fn part(&self, entries: std::ops::Range<usize>) -> Tile<'t> {
+        let mut part = *self;
+        part.offsets = &self.offsets[entries.clone()];
+        match self.places {
+            Places::Every(step) => {
+                part.listed =
+                    self.listed.wrapping_offset(step.wrapping_mul(entries.start as isize));
+            }
+            Places::Each(places) => part.places = Places::Each(&places[entries]),
+        }
+        part
+    }
+}
+
+/// What is done with the elements of a tile.
+pub(super) trait Kernel: Sync {
+    /// Does it.
+    ///
+    /// # Safety
+    /// The tile is what its documentation promises, of arrays that the kernel
+    /// was made for, and no offset is [`NOWHERE`](super::indices::NOWHERE).
+    #[allow(unsafe_code)]
+    unsafe fn run(&self, tile: &Tile<'_>);
+
+    /// Does what is due where indices select nothing: the same, but every
+    /// offset is `NOWHERE`.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run), for the listed array.
+    #[allow(unsafe_code)]
+    unsafe fn nowhere(&self, tile: &Tile<'_>);
+}

@@ -1,0 +1,212 @@
+//! In which order loops run.
+//!
+//! Loops are free to run in any order, but for those over entries of a scatter,
+//! which keep theirs. What decides is memory: the loop with the shortest steps
+//! runs innermost, so that cache lines are used whole. A gather looks at the
+//! array that it writes, a scatter at the one that it changes.
+//!
+//! Where two arrays disagree, as when the rows of a transposed matrix are
+//! gathered, either order touches a cache line for every element. Then one loop
+//! is cut in tiles of a few turns:
+//!
+//! ```text
+//! for tile in columns by 16          every line of the data that a tile
+//!   for k in indices                 touches is used by all indices
+//!     for c in tile                  while it is in cache, and 16 neighbours
+//!       output[k, c] = data[k, c]    of the output are written together
+//! ```
+
+use smallvec::SmallVec;
+
+use super::{Components, Loop, Loops, Offsets};
+
+/// Which array's memory the order follows first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::memory) enum Order {
+    /// That of a gather's output, or of a copy's.
+    Listed,
+    /// That of a scatter's target.
+    Selected,
+}
+
+/// Loops in the order in which they run, and what each does.
+#[derive(Debug, Clone)]
+pub(in crate::memory) struct Walk {
+    /// Where the loops start.
+    pub(in crate::memory) base: Offsets,
+    /// Loops that read no indices, outside all that do: what indices select is
+    /// worked out once for all their turns.
+    pub(in crate::memory) shared: SmallVec<[Loop; 2]>,
+    /// The innermost of them, which kernels run themselves.
+    pub(in crate::memory) outer: Loop,
+    /// The loops over entries.
+    pub(in crate::memory) nest: Loops,
+    /// The loop over the elements of a row, inside all that read indices.
+    pub(in crate::memory) inner: Loop,
+    pub(in crate::memory) components: Components,
+}
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// Puts loops, given in row-major order, in the order of memory.
+#[inline]
+pub(in crate::memory) fn plan(
+    mut loops: Loops,
+    components: Components,
+    order: Order,
+) -> (Walk, Option<Walk>) {
+    let across = components.iter().map(|one| one.step.unsigned_abs()).filter(|&step| step != 0);
+    let keys = Keys { across: across.min().unwrap_or(0) };
+    sort(&mut loops, |one| match order {
+        Order::Listed => keys.listed(one),
+        Order::Selected => keys.selected(one),
+    });
+    merge(&mut loops);
+    let cut = if loops.len() > 1 { tile(&mut loops, keys, order) } else { None };
+    let rest = cut.map(|cut| {
+        let mut loops = loops.clone();
+        let at = cut.tiles;
+        loops.remove(at);
+        if let Some(inner) = loops.last_mut() {
+            inner.len = cut.rest;
+        }
+        let mut walk = arrange(loops, components.clone());
+        walk.base = cut.base;
+        walk
+    });
+    let rest = rest.filter(|_| cut.is_some_and(|cut| cut.rest > 0));
+    (arrange(loops, components), rest)
+}
+
+/// How far the turns of a loop are apart.
+#[derive(Clone, Copy)]
+struct Keys {
+    /// The least step along a selected axis: entries are that far apart.
+    across: usize,
+}
+
+impl Keys {
+    fn selected(self, one: &Loop) -> usize {
+        if one.entries { self.across } else { one.step.selected.unsigned_abs() }
+    }
+
+    fn listed(self, one: &Loop) -> usize {
+        one.step.listed.unsigned_abs()
+    }
+}
+
+/// Sorts by falling key; equal keys keep their order, and so do entries, which
+/// all have one key where their order matters.
+#[inline]
+fn sort(loops: &mut Loops, key: impl Fn(&Loop) -> usize) {
+    for end in 1..loops.len() {
+        let mut at = end;
+        while at > 0 && key(&loops[at - 1]) < key(&loops[at]) {
+            loops.swap(at - 1, at);
+            at -= 1;
+        }
+    }
+}
+
+/// Loops merged where no array jumps between them.
+pub(in crate::memory) fn merged(mut loops: Loops) -> Loops {
+    merge(&mut loops);
+    loops
+}
+
+/// Merges loops that no array jumps between.
+#[inline]
+fn merge(loops: &mut Loops) {
+    loops.dedup_by(|inner, outer| {
+        let turns = inner.len as isize;
+        let seamless = |outer: isize, inner: isize| inner.checked_mul(turns) == Some(outer);
+        let merged = seamless(outer.step.selected, inner.step.selected)
+            && seamless(outer.step.indices, inner.step.indices)
+            && seamless(outer.step.listed, inner.step.listed);
+        if merged {
+            *outer = Loop {
+                len: outer.len * inner.len,
+                step: inner.step,
+                entries: outer.entries | inner.entries,
+            };
+        }
+        merged
+    });
+}
+
+/// A loop that was cut in tiles.
+#[derive(Clone, Copy)]
+struct Cut {
+    /// The place of the loop over whole tiles.
+    tiles: usize,
+    /// Turns that make no whole tile, and where they start.
+    rest: usize,
+    base: Offsets,
+}
+
+/// Turns of a tile whose turns are `step` bytes apart: some lines of the array
+/// that it is written to or read from in order.
+fn tile_len(step: usize) -> usize {
+    (LINE / step.max(1)).clamp(8, 32)
+}
+
+/// Cuts a loop in tiles where two arrays disagree about which loop runs
+/// innermost.
+fn tile(loops: &mut Loops, keys: Keys, order: Order) -> Option<Cut> {
+    let nearest = |key: &dyn Fn(&Loop) -> usize| {
+        (0..loops.len()).filter(|&at| key(&loops[at]) != 0).min_by_key(|&at| key(&loops[at]))
+    };
+    let near_selected = nearest(&|one| keys.selected(one))?;
+    let near_listed = nearest(&|one| keys.listed(one))?;
+    let disagree = near_selected != near_listed
+        && keys.selected(&loops[near_listed]) >= LINE
+        && keys.listed(&loops[near_selected]) >= LINE
+        && keys.selected(&loops[near_selected]) < LINE
+        && keys.listed(&loops[near_listed]) < LINE;
+    if !disagree {
+        return None;
+    }
+    let (cut, partner) = if !loops[near_listed].reads_indices() {
+        (near_listed, near_selected)
+    } else if !loops[near_selected].entries {
+        (near_selected, near_listed)
+    } else {
+        return None;
+    };
+    let last_entries = loops.iter().rposition(|one| one.entries);
+    if order == Order::Selected && loops[partner].entries && last_entries != Some(partner) {
+        return None;
+    }
+    let (strip, partner_loop) = (loops[cut], loops[partner]);
+    loops.remove(cut.max(partner));
+    loops.remove(cut.min(partner));
+    let step = keys.listed(&strip).min(keys.selected(&strip));
+    let len = tile_len(step);
+    if strip.len < 2 * len {
+        loops.extend([partner_loop, strip]);
+        return None;
+    }
+    let tiles = strip.len / len;
+    let base = Offsets::ZERO.after(tiles * len, strip.step);
+    let across = Loop { len: tiles, step: Offsets::ZERO.after(len, strip.step), ..strip };
+    let at = loops.len();
+    loops.extend([across, partner_loop, Loop { len, ..strip }]);
+    Some(Cut { tiles: at, rest: strip.len % len, base })
+}
+
+/// Gives each loop its task.
+#[inline]
+fn arrange(mut loops: Loops, components: Components) -> Walk {
+    let inner = match loops.last() {
+        Some(last) if !last.reads_indices() => loops.pop().unwrap_or(Loop::ONCE),
+        _ => Loop::ONCE,
+    };
+    let mut shared = SmallVec::new();
+    let mut outer = Loop::ONCE;
+    if let Some(first) = loops.iter().position(Loop::reads_indices) {
+        shared.extend(loops.drain(..first));
+        outer = shared.pop().unwrap_or(Loop::ONCE);
+    }
+    Walk { base: Offsets::ZERO, shared, outer, nest: loops, inner, components }
+}

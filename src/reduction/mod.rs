@@ -1,0 +1,121 @@
+//! Reductions: how updates combine with what their target holds.
+
+mod arithmetic;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub(crate) use arithmetic::Arithmetic;
+
+use crate::error::{Error, Result};
+use crate::memory::Kernels;
+use crate::sealed::Sealed;
+
+/// How a scatter combines updates with what their target holds.
+///
+/// | reduction | integers | `f32`, `f64` | `f16`, `bf16` | `bool` | complex |
+/// |---|---|---|---|---|---|
+/// | `None` | the last update | the same | the same | the same | the same |
+/// | `Sum` | wraps modulo 2^bits | in order | in `f32`, rounded once | OR | in order |
+/// | `Sub` | wraps modulo 2^bits | in order | in `f32`, rounded once | XOR | in order |
+/// | `Prod` | wraps modulo 2^bits | in order | in `f32`, rounded once | AND | in order |
+/// | `Min`, `Max` | exact | NaN wins once it appears | as `f32` | AND, OR | error |
+/// | `Mean` | floor of the exact quotient | sum / count | in `f32`, rounded once | error | sum / count |
+///
+/// "In order" is the row-major order of `indices`, starting from the value in
+/// data, or from zero (`Sum`, `Sub`, `Mean`) or one (`Prod`) where
+/// [`use_init_val`](crate::ScatterElements::use_init_val) is false. Of equal
+/// values, `Min` and `Max` keep the earlier. `Mean` divides by the number of
+/// updates, plus one where the value in data takes part.
+///
+/// Reductions parse from and print as the specification's strings; ONNX's
+/// `"add"` and `"mul"` are read, too:
+///
+/// ```
+/// use opkernels::Reduction;
+///
+/// assert_eq!("mean".parse(), Ok(Reduction::Mean));
+/// assert_eq!(Reduction::None.to_string(), "none");
+/// assert_eq!("mul".parse(), Ok(Reduction::Prod));
+/// assert!("average".parse::<Reduction>().is_err());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Reduction {
+    /// Overwrite; the last update wins.
+    #[default]
+    None,
+    /// Add.
+    Sum,
+    /// Subtract.
+    Sub,
+    /// Multiply.
+    Prod,
+    /// Keep the smallest.
+    Min,
+    /// Keep the largest.
+    Max,
+    /// The arithmetic mean.
+    Mean,
+}
+
+impl Reduction {
+    /// The name that the specification gives it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Reduction::None => "none",
+            Reduction::Sum => "sum",
+            Reduction::Sub => "sub",
+            Reduction::Prod => "prod",
+            Reduction::Min => "min",
+            Reduction::Max => "max",
+            Reduction::Mean => "mean",
+        }
+    }
+}
+
+impl fmt::Display for Reduction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Reduction {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(match text {
+            "none" => Reduction::None,
+            "sum" | "add" => Reduction::Sum,
+            "sub" => Reduction::Sub,
+            "prod" | "mul" => Reduction::Prod,
+            "min" => Reduction::Min,
+            "max" => Reduction::Max,
+            "mean" => Reduction::Mean,
+            _ => return Err(Error::UnknownReduction(text.to_owned())),
+        })
+    }
+}
+
+/// An element type that a scatter can reduce: every primitive number, `bool`,
+/// and with the features of those names `half::{f16, bf16}` and
+/// `num_complex::Complex<f32>` and `Complex<f64>`.
+#[diagnostic::on_unimplemented(
+    message = "elements of type `{Self}` cannot be reduced",
+    label = "expected a primitive number, `bool`, or with their features a `half` or complex number",
+    note = "to overwrite elements of any `Clone` type, use `scatter_elements`, or pass just an axis to \
+            `scatter_elements_inplace`"
+)]
+pub trait ReduceElement: Copy + Send + Sync + Sealed + 'static {
+    /// What is compiled once for each type.
+    #[doc(hidden)]
+    const KERNELS: Kernels;
+}
+
+/// The name of an element type, for messages.
+pub(crate) fn check<A: ReduceElement>(reduction: Reduction) -> Result<()> {
+    if A::KERNELS.supports(reduction) {
+        return Ok(());
+    }
+    Err(Error::UnsupportedReduction { reduction, element: std::any::type_name::<A>() })
+}
