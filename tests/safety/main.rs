@@ -6,6 +6,7 @@ mod atomic;
 mod bad_inputs;
 #[path = "../common/mod.rs"]
 mod common;
+mod forms;
 #[cfg(all(target_pointer_width = "64", not(miri)))]
 mod huge;
 mod panics;
