@@ -98,10 +98,40 @@ fn halve(parts: Range<usize>, run: &(dyn Fn(usize) + Sync)) {
     both(|| halve(parts.start..middle, run), || halve(middle..parts.end, run));
 }
 
-/// How many threads the current pool has.
+/// The threads of the current pool: 1 where the system refuses to start any.
 #[cfg(feature = "rayon")]
 pub(crate) fn threads() -> usize {
-    rayon::current_num_threads()
+    if rayon::current_thread_index().is_some() || global_pool_runs() {
+        rayon::current_num_threads()
+    } else {
+        1
+    }
+}
+
+/// Whether rayon's global pool could be started. It is, if nobody has done so
+/// before: to ask for its number of threads would do the same, but panic where
+/// the system refuses them.
+#[cfg(all(feature = "rayon", not(target_family = "wasm")))]
+fn global_pool_runs() -> bool {
+    use std::error::Error;
+    use std::sync::OnceLock;
+
+    static RUNS: OnceLock<bool> = OnceLock::new();
+    *RUNS.get_or_init(|| match rayon::ThreadPoolBuilder::new().build_global() {
+        Ok(()) => true,
+        // What the system says is the source.
+        Err(error) if error.source().is_some() => false,
+        // Somebody was first: whether in vain, only a panic tells, which they
+        // have had, too.
+        Err(_) => std::panic::catch_unwind(rayon::current_num_threads).is_ok(),
+    })
+}
+
+/// Where there are no threads, rayon itself makes do with the current one, but
+/// for pools that are asked for by name.
+#[cfg(all(feature = "rayon", target_family = "wasm"))]
+fn global_pool_runs() -> bool {
+    true
 }
 
 #[cfg(feature = "rayon")]

@@ -149,3 +149,32 @@ fn reduced() {
         assert!(output.row(2).iter().copied().eq(both));
     }
 }
+
+/// Rows that are nowhere, but for the fill: no place in them is gone to.
+#[test]
+fn filled_from_empty_axes() {
+    let fill = || OutOfBounds::Fill(page(7));
+    on_four_threads(|| {
+        // Pieces are cut along rows, along indices, and along axes before.
+        let (wide, tall) = (pages((0, 600)), pages((600, 0)));
+        let attributes = Gather::along(0).out_of_bounds(fill());
+        let outputs = [
+            wide.gather_with(&[5], attributes).unwrap(),
+            wide.slice(s![.., ..2]).gather_with(&vec![-1; 300], attributes).unwrap(),
+            wide.t().gather_with(&[0], Gather::along(1).out_of_bounds(fill())).unwrap(),
+            tall.gather_with(&[0], Gather::along(1).out_of_bounds(fill())).unwrap(),
+            tall.gather_with(
+                &Array2::<i8>::zeros((600, 1)),
+                Gather::along(1).batch_dims(1).out_of_bounds(fill()),
+            )
+            .unwrap(),
+        ];
+        for output in outputs {
+            assert_eq!(output.len(), 600);
+            assert!(output.iter().all(|element| *element == page(7)));
+        }
+        let mut out = Array2::from_elem((600, 1), page(0));
+        tall.gather_into(&[3], Gather::along(1).out_of_bounds(fill()), &mut out).unwrap();
+        assert!(out.iter().all(|element| *element == page(7)));
+    });
+}

@@ -145,8 +145,13 @@ macro_rules! one_or_list {
                 self.len()
             }
             fn nth(&self, position: usize) -> $value {
-                let item = self.iter().nth(position);
-                item.expect("a list has as many items as it counts").$method()
+                // An iterator over strided memory would walk there.
+                let mut place = self.raw_dim();
+                let mut rest = position;
+                for len in place.slice_mut().iter_mut().rev() {
+                    (rest, *len) = (rest / *len, rest % *len);
+                }
+                self[place].$method()
             }
         }
         impl<L: $list + ?Sized> $list for &L {

@@ -6,7 +6,6 @@
 //! themselves in a ledger when they are made and cross themselves out when
 //! they die.
 
-mod forms;
 mod ledger;
 
 use std::collections::BTreeSet;
@@ -16,7 +15,7 @@ use std::sync::Arc;
 use ndarray::{ArcArray2, Array2, ArrayD};
 use opkernels::{Error, Gather, GatherExt, RollExt, ScatterElementsExt};
 
-use forms::{Arrays, Form, Given, LAYOUTS, Laid, forms};
+use super::forms::{Arrays, Form, Given, LAYOUTS, Laid, forms};
 use ledger::{
     Counted, Element, Fuse, Ledger, Line, Nested, Nothing, OF_NOTHING, Page, Plain, Spark, Void,
 };

@@ -112,7 +112,7 @@ pub(crate) fn most(bytes: &mut Bytes<'_>) -> usize {
 /// Halves the longest axes from the first `from` on until there are at most so
 /// many elements, counted without the empty axes.
 pub(crate) fn shrink(shape: &mut [usize], from: usize, most: usize) {
-    while shape.iter().filter(|&&len| len > 0).product::<usize>() > most {
+    while shape.iter().map(|&len| len.max(1) as u128).product::<u128>() > most as u128 {
         let longest = shape[from..].iter_mut().max();
         match longest {
             Some(len) if *len > 1 => *len /= 2,

@@ -5,37 +5,37 @@ use opkernels::{Gather, GatherExt, OutOfBounds, Result, RollExt, ScatterElements
 
 /// How an array lies in its buffer.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Laid {
+pub(crate) enum Laid {
     Standard,
     Transposed,
     /// Backward, with a row of other elements after each.
     Stepped,
 }
 
-pub(super) const LAYOUTS: [Laid; 3] = [Laid::Standard, Laid::Transposed, Laid::Stepped];
+pub(crate) const LAYOUTS: [Laid; 3] = [Laid::Standard, Laid::Transposed, Laid::Stepped];
 
 /// An array within a buffer.
-pub(super) struct Buffer<A> {
-    pub(super) elements: Array2<A>,
+pub(crate) struct Buffer<A> {
+    pub(crate) elements: Array2<A>,
     laid: Laid,
 }
 
 impl<A> Buffer<A> {
-    fn new(size: (usize, usize), laid: Laid, first: u32, mut make: impl FnMut(u32) -> A) -> Self {
+    fn new(
+        size: (usize, usize),
+        laid: Laid,
+        first: u32,
+        mut make: impl FnMut((usize, usize), u32) -> Array2<A>,
+    ) -> Self {
         let shape = match laid {
             Laid::Standard => size,
             Laid::Transposed => (size.1, size.0),
             Laid::Stepped => (2 * size.0, size.1),
         };
-        let mut next = first;
-        let elements = Array2::from_shape_simple_fn(shape, || {
-            next += 1;
-            make(next)
-        });
-        Buffer { elements, laid }
+        Buffer { elements: make(shape, first), laid }
     }
 
-    pub(super) fn view(&self) -> ArrayView2<'_, A> {
+    pub(crate) fn view(&self) -> ArrayView2<'_, A> {
         match self.laid {
             Laid::Standard => self.elements.view(),
             Laid::Transposed => self.elements.t(),
@@ -43,7 +43,7 @@ impl<A> Buffer<A> {
         }
     }
 
-    pub(super) fn view_mut(&mut self) -> ArrayViewMut2<'_, A> {
+    pub(crate) fn view_mut(&mut self) -> ArrayViewMut2<'_, A> {
         match self.laid {
             Laid::Standard => self.elements.view_mut(),
             Laid::Transposed => self.elements.view_mut().reversed_axes(),
@@ -54,7 +54,7 @@ impl<A> Buffer<A> {
 
 /// Whether all indices are within their axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Given {
+pub(crate) enum Given {
     Good,
     /// The last one is not.
     Bad,
@@ -62,10 +62,10 @@ pub(super) enum Given {
 
 /// What an operation reads and writes; data, updates and target have the same
 /// shape.
-pub(super) struct Arrays<A> {
-    pub(super) data: Buffer<A>,
-    pub(super) updates: Buffer<A>,
-    pub(super) target: Buffer<A>,
+pub(crate) struct Arrays<A> {
+    pub(crate) data: Buffer<A>,
+    pub(crate) updates: Buffer<A>,
+    pub(crate) target: Buffer<A>,
     indices: Indices,
 }
 
@@ -78,11 +78,28 @@ struct Indices {
 }
 
 impl<A> Arrays<A> {
-    pub(super) fn new(
+    pub(crate) fn new(
         size: (usize, usize),
         laid: Laid,
         given: Given,
         mut make: impl FnMut(u32) -> A,
+    ) -> Self {
+        Self::of_arrays(size, laid, given, |shape, first| {
+            let mut next = first;
+            Array2::from_shape_simple_fn(shape, || {
+                next += 1;
+                make(next)
+            })
+        })
+    }
+
+    /// The same of arrays that `make` makes: of this shape, from the element
+    /// after number `first` on.
+    pub(crate) fn of_arrays(
+        size: (usize, usize),
+        laid: Laid,
+        given: Given,
+        mut make: impl FnMut((usize, usize), u32) -> Array2<A>,
     ) -> Self {
         Arrays {
             data: Buffer::new(size, laid, 0, &mut make),
@@ -116,18 +133,18 @@ impl Indices {
 
 /// One form of an operation. What it returns, if it does not write into the
 /// target.
-pub(super) struct Form<A> {
-    pub(super) name: &'static str,
+pub(crate) struct Form<A> {
+    pub(crate) name: &'static str,
     /// Whether an index out of bounds is an error.
-    pub(super) refuses: bool,
-    pub(super) run: fn(&mut Arrays<A>) -> Result<Option<ArrayD<A>>>,
+    pub(crate) refuses: bool,
+    pub(crate) run: fn(&mut Arrays<A>) -> Result<Option<ArrayD<A>>>,
 }
 
 fn returned<A, D: Dimension>(output: ndarray::Array<A, D>) -> Option<ArrayD<A>> {
     Some(output.into_dyn())
 }
 
-pub(super) fn forms<A: Clone + Send + Sync>() -> Vec<Form<A>> {
+pub(crate) fn forms<A: Clone + Send + Sync>() -> Vec<Form<A>> {
     let mut forms = gathers();
     forms.extend(rolls());
     forms.extend(scatters());
@@ -160,6 +177,9 @@ fn gathers<A: Clone + Send + Sync>() -> Vec<Form<A>> {
             let batched = Gather::along(1).batch_dims(1);
             a.data.view().gather_with(&a.indices.all_across, batched).map(Some)
         }),
+        refusing("gather rows, of any rank", |a| {
+            a.data.view().gather_with(&a.indices.down, 0).map(Some)
+        }),
         accepting("gather rows with a fill", |a| {
             a.data.view().gather_with(&a.indices.down, filled(a, 0)).map(Some)
         }),
@@ -169,11 +189,11 @@ fn gathers<A: Clone + Send + Sync>() -> Vec<Form<A>> {
         }),
         refusing("gather rows into", |a| {
             let mut out = a.target.view_mut();
-            a.data.view().gather_into(&a.indices.down, Gather::along(0), &mut out).map(|()| None)
+            a.data.view().gather_into(&a.indices.down, 0, &mut out).map(|()| None)
         }),
         refusing("gather columns into", |a| {
             let mut out = a.target.view_mut();
-            a.data.view().gather_into(&a.indices.across, Gather::along(1), &mut out).map(|()| None)
+            a.data.view().gather_into(&a.indices.across, 1, &mut out).map(|()| None)
         }),
         refusing("gather cells into", |a| {
             let mut out = a.target.view_mut();

@@ -1,0 +1,66 @@
+//! Lists of millions of axes and shifts, as arrays that are not one piece of
+//! memory. Each item is looked up in constant time: were the list walked from
+//! its start for each, as it once was, these would take an hour.
+
+use ndarray::{Array1, Array3, ArrayView1, array, s};
+use opkernels::RollExt;
+
+const MANY: usize = 2_000_000;
+
+/// Item `k` of a list: a shift, and an axis of three.
+fn item(k: usize) -> i64 {
+    let k = (k % 7) as i64;
+    k * k % 7 - 3
+}
+
+/// The same list in memory of every kind.
+fn lists(check: impl Fn(&str, ListView<'_>)) {
+    let list = Array1::from_shape_fn(MANY, item);
+    check("in one piece", ListView::Line(list.view()));
+    let mut backward = list.clone();
+    backward.invert_axis(ndarray::Axis(0));
+    let backward = backward.as_standard_layout().into_owned();
+    check("backward", ListView::Line(backward.slice(s![..;-1])));
+    let mut spread = Array1::zeros(3 * MANY);
+    spread.slice_mut(s![1..;3]).assign(&list);
+    check("in steps", ListView::Line(spread.slice(s![1..;3])));
+    let cube = list.into_shape_with_order((100, 200, 100)).unwrap();
+    let mut turned = Array3::zeros((100, 100, 200));
+    turned.view_mut().permuted_axes([1, 2, 0]).assign(&cube);
+    check("transposed", ListView::Cube(turned.view().permuted_axes([1, 2, 0])));
+}
+
+/// A list of one dimension or of three.
+enum ListView<'a> {
+    Line(ArrayView1<'a, i64>),
+    Cube(ndarray::ArrayView3<'a, i64>),
+}
+
+#[test]
+fn shifts_in_any_layout() {
+    let data = array![[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12, 13, 14, 15]];
+    let axes: Vec<i64> = (0..MANY).map(|k| (k % 2) as i64).collect();
+    let total = |axis: usize| (axis..MANY).step_by(2).map(item).sum::<i64>();
+    let expected = data.roll([total(0), total(1)], [0, 1]).unwrap();
+    lists(|name, shifts| {
+        let rolled = match shifts {
+            ListView::Line(shifts) => data.roll(shifts, &axes),
+            ListView::Cube(shifts) => data.roll(shifts, &axes),
+        };
+        assert_eq!(rolled.unwrap(), expected, "{name}");
+    });
+}
+
+#[test]
+fn axes_in_any_layout() {
+    let data = Array3::from_shape_fn((2, 3, 11), |(i, j, k)| 100 * i + 10 * j + k);
+    let count = |axis: i64| (0..MANY).filter(|&k| item(k).rem_euclid(3) == axis).count() as i64;
+    let expected = data.roll([count(0), count(1), count(2)], [0, 1, 2]).unwrap();
+    lists(|name, axes| {
+        let rolled = match axes {
+            ListView::Line(axes) => data.roll(1, axes),
+            ListView::Cube(axes) => data.roll(1, axes),
+        };
+        assert_eq!(rolled.unwrap(), expected, "{name}");
+    });
+}

@@ -1,0 +1,122 @@
+//! Results that are NaN: whether one is does not depend on layouts, threads or
+//! columns, nor does any bit of all other results. Which NaN it is does: of two
+//! that are added, compilers and processors choose.
+
+use ndarray::{ArrayD, Axis};
+use opkernels::{Reduction, ScatterElements, ScatterElementsExt};
+
+use crate::common::oracle::{self, Scatter};
+use crate::common::{Laid, Layout, Numbers, REDUCTIONS, Reduce, array_of, assert_same, settled};
+
+/// Runs here, and on pools of so many threads.
+fn here_and_on_pools<R: Send>(run: impl Fn() -> R + Sync, check: impl Fn(R)) {
+    check(run());
+    #[cfg(feature = "rayon")]
+    for threads in [1, 2, 4] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        check(pool.install(&run));
+    }
+}
+
+/// The first column in every other one. `axis` is the one that is reduced.
+fn columns_alike<A: Clone>(mut array: ArrayD<A>, axis: usize) -> ArrayD<A> {
+    let first = array.index_axis(Axis(1 - axis), 0).to_owned();
+    array.axis_iter_mut(Axis(1 - axis)).for_each(|mut lane| lane.assign(&first));
+    array
+}
+
+/// Infinities of both signs, NaNs of many payloads and finite numbers in every
+/// lane, all lanes the same; `lanes` of them, with `updates` each.
+fn same_in<A: Reduce>(lanes: usize, updates: usize, reductions: &[Reduction], layouts: &[Layout]) {
+    const TARGETS: usize = 29;
+    for axis in [0, 1] {
+        let shape = |len: usize| if axis == 0 { [len, lanes] } else { [lanes, len] };
+        let data: ArrayD<A> = columns_alike(array_of(&shape(TARGETS), 3), axis);
+        let values: ArrayD<A> = columns_alike(array_of(&shape(updates), 4), axis);
+        let mut numbers = Numbers(5);
+        let indices =
+            ArrayD::from_shape_simple_fn(&shape(updates)[..], || numbers.below(TARGETS) as i128);
+        let indices = columns_alike(indices, axis);
+        for &reduction in reductions.iter().filter(|&&reduction| A::defines(reduction)) {
+            for use_init_val in [true, false] {
+                let mode = opkernels::OutOfBounds::Error;
+                let scatter = Scatter { axis: axis as i128, reduction, use_init_val, mode };
+                let expected = oracle::reduce(&data, &indices, &values, &scatter).unwrap();
+                let expected = settled(reduction, &expected);
+                same_in_layouts((&data, &indices, &values), &scatter, &expected, layouts);
+            }
+        }
+    }
+}
+
+fn same_in_layouts<A: Reduce>(
+    (data, indices, updates): (&ArrayD<A>, &ArrayD<i128>, &ArrayD<A>),
+    scatter: &Scatter,
+    expected: &ArrayD<A>,
+    layouts: &[Layout],
+) {
+    let attributes: ScatterElements = scatter.attributes();
+    let indices = indices.mapv(|index| index as i32);
+    let settled = |array: &ArrayD<A>| settled(scatter.reduction, array);
+    for layout in layouts {
+        let (data, updates) = (Laid::new(data, layout.clone()), Laid::new(updates, layout.clone()));
+        let indices = Laid::new(&indices, layout.clone());
+        let returned = || {
+            let (indices, updates) = (indices.view(), updates.view());
+            data.view().scatter_elements_with(&indices, &updates, attributes).unwrap()
+        };
+        here_and_on_pools(returned, |output| assert_same(&settled(&output), expected));
+        let in_place = || {
+            let mut target = data.clone();
+            let (indices, updates) = (indices.view(), updates.view());
+            target.view_mut().scatter_elements_inplace(&indices, &updates, attributes).unwrap();
+            target.contents()
+        };
+        here_and_on_pools(in_place, |output| assert_same(&settled(&output), expected));
+    }
+}
+
+fn same_everywhere<A: Reduce>() {
+    let lanes = if cfg!(miri) { 3 } else { 37 };
+    same_in::<A>(lanes, 67, &REDUCTIONS, &Layout::all(2));
+}
+
+#[test]
+fn floats() {
+    same_everywhere::<f32>();
+    same_everywhere::<f64>();
+}
+
+#[cfg(feature = "half")]
+#[test]
+fn halves() {
+    same_everywhere::<half::f16>();
+    same_everywhere::<half::bf16>();
+}
+
+#[cfg(feature = "num-complex")]
+#[test]
+fn complex_numbers() {
+    same_everywhere::<num_complex::Complex<f32>>();
+    same_everywhere::<num_complex::Complex<f64>>();
+}
+
+/// Lanes enough for several threads.
+#[cfg(not(miri))]
+#[test]
+fn wide_arrays() {
+    let layouts = [Layout::standard(2), Layout::transposed(2), Layout::stepped(2)];
+    same_in::<f32>(1024, 140, &[Reduction::Sum, Reduction::Mean], &layouts);
+}
+
+/// Some results are NaN, some are not, or nothing above says anything.
+#[test]
+fn there_are_both() {
+    let data: ArrayD<f32> = array_of(&[29], 3);
+    let updates: ArrayD<f32> = array_of(&[67], 4);
+    let indices = ArrayD::from_shape_fn(vec![67], |k| k[0] % 29);
+    let sum = ScatterElements::along(0).reduction(Reduction::Sum);
+    let output = data.scatter_elements_with(&indices, &updates, sum).unwrap();
+    let nans = output.iter().filter(|value| value.is_nan()).count();
+    assert!((1..output.len()).contains(&nans), "{nans} of {} are NaN", output.len());
+}
