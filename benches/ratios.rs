@@ -1,6 +1,6 @@
 //! Every kind of work beside the copy limit and what a good ndarray user writes
 //! by hand, in turn, on one thread and on two:
-//! `cargo bench --bench ratios -- [part of a name]... [--csv FILE] [--list] [--confirm]`.
+//! `cargo bench --bench ratios -- [name or a part of it]... [--csv FILE] [--list] [--confirm]`.
 //!
 //! `--list` prints the names; `--confirm` compares all answers and times nothing.
 
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 
 use opkernels_benches::harness::{Results, Turns};
-use opkernels_benches::workload::{Prepared, wanted};
+use opkernels_benches::workload::{Prepared, chosen};
 use opkernels_benches::workloads;
 
 /// For each form on each number of threads.
@@ -27,7 +27,7 @@ fn main() {
         }
     }
     let mut all = Vec::new();
-    for workload in workloads::all().iter().filter(|workload| wanted(workload.name, &parts)) {
+    for workload in chosen(workloads::all(), &parts) {
         match (list, confirm) {
             (true, _) => println!("{}", workload.name),
             (_, true) => workload.confirmed(|prepared| {

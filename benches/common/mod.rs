@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use opkernels_benches::harness::pool;
-use opkernels_benches::workload::{Workload, wanted};
+use opkernels_benches::workload::{Workload, chosen};
 
 /// Runs the workloads with short times, so that all of them take minutes.
-pub(crate) fn run(workloads: &[Workload]) {
+pub(crate) fn run(workloads: Vec<Workload>) {
     let mut criterion = Criterion::default()
         .without_plots()
         .sample_size(10)
@@ -24,7 +24,7 @@ pub(crate) fn run(workloads: &[Workload]) {
         .filter(|argument| !argument.starts_with('-'))
         .map(|part| part.split('/').next().unwrap_or_default().to_owned())
         .collect();
-    for workload in workloads.iter().filter(|workload| wanted(workload.name, &parts)) {
+    for workload in chosen(workloads, &parts) {
         workload.confirmed(|prepared| {
             let mut group = criterion.benchmark_group(workload.name);
             group.throughput(Throughput::Bytes(prepared.bytes as u64));

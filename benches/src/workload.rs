@@ -41,9 +41,15 @@ impl Workload {
     }
 }
 
-/// Whether one of these parts is in the name; none stand for all.
-pub fn wanted(name: &str, parts: &[String]) -> bool {
-    parts.is_empty() || parts.iter().any(|part| name.contains(part.as_str()))
+/// The workloads of these names, or whose names contain these parts; all where there are none.
+pub fn chosen(mut workloads: Vec<Workload>, parts: &[String]) -> Vec<Workload> {
+    let names: Vec<&str> = workloads.iter().map(|workload| workload.name).collect();
+    let is = |name: &str, part: &String| {
+        if names.contains(&part.as_str()) { name == part } else { name.contains(part.as_str()) }
+    };
+    workloads
+        .retain(|workload| parts.is_empty() || parts.iter().any(|part| is(workload.name, part)));
+    workloads
 }
 
 /// A workload with its inputs.

@@ -359,15 +359,14 @@ impl RowLoop {
     }
 
     fn run<const WIDTH: usize>(&mut self, target: &mut [f32], ids: &[i64], updates: &[f32]) {
-        let (target, _) = target.as_chunks_mut::<WIDTH>();
-        let (updates, _) = updates.as_chunks::<WIDTH>();
-        let part = target.len().div_ceil(rayon::current_num_threads());
-        if part == target.len() {
-            return rows_of_part(self.reduction, target, &mut self.counts, 0, ids, updates);
+        let part = self.counts.len().div_ceil(rayon::current_num_threads());
+        if part == self.counts.len() {
+            let counts = &mut self.counts;
+            return rows_of_part::<WIDTH>(self.reduction, target, counts, 0, ids, updates);
         }
-        let parts = target.par_chunks_mut(part).zip(self.counts.par_chunks_mut(part));
+        let parts = target.par_chunks_mut(part * WIDTH).zip(self.counts.par_chunks_mut(part));
         parts.enumerate().for_each(|(k, (target, counts))| {
-            rows_of_part(self.reduction, target, counts, k * part, ids, updates);
+            rows_of_part::<WIDTH>(self.reduction, target, counts, k * part, ids, updates);
         });
     }
 }
@@ -375,44 +374,57 @@ impl RowLoop {
 /// The rows whose ids are from `first` on and in `target`.
 fn rows_of_part<const WIDTH: usize>(
     reduction: Reduction,
-    target: &mut [[f32; WIDTH]],
+    target: &mut [f32],
     counts: &mut [u32],
     first: usize,
     ids: &[i64],
-    updates: &[[f32; WIDTH]],
+    updates: &[f32],
 ) {
-    let each = |target: &mut [[f32; WIDTH]], each: fn(&mut f32, f32)| {
-        for (k, (&id, update)) in ids.iter().zip(updates).enumerate() {
-            if let Some(ahead) = ids.get(k + RowLoop::AHEAD)
-                && let Some(row) = target.get((*ahead as usize).wrapping_sub(first))
-            {
-                prefetch(row);
-            }
-            if let Some(row) = target.get_mut((id as usize).wrapping_sub(first)) {
-                row.iter_mut().zip(update).for_each(|(t, &u)| each(t, u));
-            }
-        }
-    };
+    let targets = counts.len();
+    let row = |id: i64| (id as usize).checked_sub(first).filter(|&row| row < targets);
     match reduction {
-        Reduction::Max => each(target, |t, u| *t = t.max(u)),
-        _ => each(target, |t, u| *t += u),
+        Reduction::Max => each_row::<WIDTH>(target, ids, updates, row, |t, u| {
+            if u > *t {
+                *t = u;
+            }
+        }),
+        _ => each_row::<WIDTH>(target, ids, updates, row, |t, u| *t += u),
     }
     if reduction == Reduction::Mean {
         counts.fill(1);
         for &id in ids {
-            if let Some(count) = counts.get_mut((id as usize).wrapping_sub(first)) {
-                *count += 1;
+            if let Some(row) = row(id) {
+                counts[row] += 1;
             }
         }
-        for (row, &count) in target.iter_mut().zip(&*counts) {
+        for (row, &count) in target.chunks_exact_mut(WIDTH).zip(&*counts) {
             row.iter_mut().for_each(|t| *t /= count as f32);
+        }
+    }
+}
+
+#[inline]
+fn each_row<const WIDTH: usize>(
+    target: &mut [f32],
+    ids: &[i64],
+    updates: &[f32],
+    row: impl Fn(i64) -> Option<usize>,
+    combine: impl Fn(&mut f32, f32),
+) {
+    for (k, (&id, update)) in ids.iter().zip(updates.chunks_exact(WIDTH)).enumerate() {
+        if let Some(row) = ids.get(k + RowLoop::AHEAD).and_then(|&id| row(id)) {
+            prefetch(&target[row * WIDTH..][..WIDTH]);
+        }
+        if let Some(row) = row(id) {
+            let row = &mut target[row * WIDTH..][..WIDTH];
+            row.iter_mut().zip(update).for_each(|(t, &u)| combine(t, u));
         }
     }
 }
 
 /// Asks for the cache lines of a row.
 #[inline]
-fn prefetch<const WIDTH: usize>(row: &[f32; WIDTH]) {
+fn prefetch(row: &[f32]) {
     #[cfg(target_arch = "x86_64")]
     for line in row.chunks(16) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
