@@ -62,7 +62,8 @@ pub struct Prepared<'a> {
 
 /// One way to do a workload, on one thread or on two.
 pub struct Way<'a> {
-    /// `into` and `inplace` write an array that exists, `alloc` returns a new one.
+    /// Of ours, `into` writes an array that exists (in a scatter, in place), `alloc` returns a new
+    /// one, and `inplace` is a roll's.
     pub name: &'static str,
     /// In the pool of this size it runs.
     pub threads: usize,

@@ -83,7 +83,7 @@ fn ours<'a, D: Dimension + 'a>(
 ) -> Ways<'a, f32> {
     let (idx_too, updates_too) = (idx.clone(), updates.clone());
     ways.into(
-        "inplace",
+        "into",
         || copy(data),
         move |target| {
             target.scatter_elements_inplace(black_box(&idx), &updates, attributes).unwrap();
@@ -149,7 +149,7 @@ fn histogram(take: Take<'_>, bins: usize, count: usize) {
     let sum = along(0, Reduction::Sum);
     Ways::to(&answer)
         .into(
-            "inplace",
+            "into",
             || copy(&data),
             |target| {
                 target.scatter_elements_inplace(&idx, &broadcast, sum).unwrap();
@@ -182,7 +182,7 @@ fn few(take: Take<'_>) {
     let mut counts = vec![0_u16; data.len()];
     Ways::to(&answer)
         .into(
-            "inplace",
+            "into",
             || copy(&data),
             |target| {
                 target.scatter_elements_inplace(&idx, &updates, mean).unwrap();
@@ -267,7 +267,7 @@ fn rank_4(take: Take<'_>) {
     let answer = naive::scatter(data.view(), idx.view(), updates.view(), 0, Reduction::None);
     Ways::to(&answer)
         .into(
-            "inplace",
+            "into",
             || copy(&data),
             |target| {
                 target.scatter_elements_inplace(&idx, &updates, 0).unwrap();
