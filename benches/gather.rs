@@ -3,5 +3,5 @@
 mod common;
 
 fn main() {
-    common::run(opkernels_benches::workloads::gather::workloads());
+    common::run(opkernels_workloads::gather::workloads());
 }

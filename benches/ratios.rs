@@ -7,9 +7,8 @@
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 
-use opkernels_benches::harness::{Results, Turns};
-use opkernels_benches::workload::{Prepared, chosen};
-use opkernels_benches::workloads;
+use opkernels_workloads::harness::{Results, Turns};
+use opkernels_workloads::{Prepared, chosen};
 
 /// For each form on each number of threads.
 const SECONDS: f64 = 0.1;
@@ -27,7 +26,7 @@ fn main() {
         }
     }
     let mut all = Vec::new();
-    for workload in chosen(workloads::all(), &parts) {
+    for workload in chosen(opkernels_workloads::all(), &parts) {
         match (list, confirm) {
             (true, _) => println!("{}", workload.name),
             (_, true) => workload.confirmed(|prepared| {

@@ -3,5 +3,5 @@
 mod common;
 
 fn main() {
-    common::run(opkernels_benches::workloads::scatter::workloads());
+    common::run(opkernels_workloads::scatter::workloads());
 }

@@ -7,13 +7,12 @@
 
 use std::time::Instant;
 
-use opkernels_benches::harness::pool;
-use opkernels_benches::workload::Way;
-use opkernels_benches::workloads;
+use opkernels_workloads::Way;
+use opkernels_workloads::harness::pool;
 
 /// Gives every way on one thread, under its full name.
 fn each(mut use_way: impl FnMut(&str, &mut Way<'_>)) {
-    for workload in workloads::tiny() {
+    for workload in opkernels_workloads::tiny() {
         workload.confirmed(|prepared| {
             for mut way in prepared.ways.into_iter().filter(|way| way.threads == 1) {
                 let name = format!("{}/{}", workload.name, way.name.replace(' ', "_"));

@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use opkernels_benches::harness::pool;
-use opkernels_benches::workload::{Workload, chosen};
+use opkernels_workloads::harness::pool;
+use opkernels_workloads::{Workload, chosen};
 
 /// Runs the workloads with short times, so that all of them take minutes.
 pub(crate) fn run(workloads: Vec<Workload>) {

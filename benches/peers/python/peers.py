@@ -2,7 +2,7 @@
 
     python peers.py torch --threads 2 --csv torch-2.csv [--only gather_columns,roll]
 
-Inputs are those of benches/src, number for number. Every answer is compared with
+Inputs are those of benches/workloads, number for number. Every answer is compared with
 NumPy's before it is timed, and what differs or fails is printed and left out. A form is
 "alloc" where the call returns a new array and "into" where it writes an array that
 exists; of several idioms of one form the fastest is kept.

@@ -5,10 +5,10 @@
 mod arrow;
 mod burn;
 mod candle;
-#[path = "../../src/harness.rs"]
+#[path = "../../workloads/src/harness.rs"]
 mod harness;
 #[allow(dead_code)] // Some are for the benchmarks of this crate alone.
-#[path = "../../src/inputs.rs"]
+#[path = "../../workloads/src/inputs.rs"]
 mod inputs;
 mod ours;
 mod rten;
