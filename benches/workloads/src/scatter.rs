@@ -343,11 +343,12 @@ fn reduce_rows<const WIDTH: usize>(
         .give(take);
 }
 
-/// A plain loop over rows that fetches the target of the eighth row ahead. On two threads each
-/// goes through all ids, and takes those of its half of the targets.
+/// A plain loop over rows that fetches the target of the eighth row ahead. On two threads each has
+/// half of the targets, and first lists the rows that go there.
 #[derive(Clone)]
 struct RowLoop {
     counts: Vec<u32>,
+    lists: [Vec<u32>; 2],
     reduction: Reduction,
 }
 
@@ -355,48 +356,62 @@ impl RowLoop {
     const AHEAD: usize = 8;
 
     fn new(targets: usize, reduction: Reduction) -> Self {
-        RowLoop { counts: vec![1; targets], reduction }
+        RowLoop { counts: vec![1; targets], lists: [Vec::new(), Vec::new()], reduction }
     }
 
     fn run<const WIDTH: usize>(&mut self, target: &mut [f32], ids: &[i64], updates: &[f32]) {
-        let part = self.counts.len().div_ceil(rayon::current_num_threads());
-        if part == self.counts.len() {
-            let counts = &mut self.counts;
-            return rows_of_part::<WIDTH>(self.reduction, target, counts, 0, ids, updates);
+        let Self { counts, lists, reduction } = self;
+        let part = counts.len().div_ceil(rayon::current_num_threads());
+        if part == counts.len() {
+            let all = |k: usize| k;
+            return rows_of_part::<WIDTH>(
+                *reduction,
+                target,
+                counts,
+                ids,
+                0,
+                ids.len(),
+                all,
+                updates,
+            );
         }
-        let parts = target.par_chunks_mut(part * WIDTH).zip(self.counts.par_chunks_mut(part));
-        parts.enumerate().for_each(|(k, (target, counts))| {
-            rows_of_part::<WIDTH>(self.reduction, target, counts, k * part, ids, updates);
+        let parts = target.par_chunks_mut(part * WIDTH).zip(counts.par_chunks_mut(part));
+        parts.zip(lists).enumerate().for_each(|(at, ((target, counts), list))| {
+            let first = at * part;
+            list.resize(ids.len(), 0);
+            let mut len = 0;
+            for (k, &id) in ids.iter().enumerate() {
+                list[len] = k as u32;
+                len += usize::from((id as usize).wrapping_sub(first) < counts.len());
+            }
+            let listed = |k: usize| list[k] as usize;
+            rows_of_part::<WIDTH>(*reduction, target, counts, ids, first, len, listed, updates);
         });
     }
 }
 
-/// The rows whose ids are from `first` on and in `target`.
+/// So many rows, of which the k-th is number `row(k)`, into the targets from `first` on.
+#[allow(clippy::too_many_arguments)]
 fn rows_of_part<const WIDTH: usize>(
     reduction: Reduction,
     target: &mut [f32],
     counts: &mut [u32],
-    first: usize,
     ids: &[i64],
+    first: usize,
+    len: usize,
+    row: impl Fn(usize) -> usize + Copy,
     updates: &[f32],
 ) {
-    let targets = counts.len();
-    let row = |id: i64| (id as usize).checked_sub(first).filter(|&row| row < targets);
+    let pair = |k: usize| (row(k), ids[row(k)] as usize - first);
     match reduction {
-        Reduction::Max => each_row::<WIDTH>(target, ids, updates, row, |t, u| {
-            if u > *t {
-                *t = u;
-            }
-        }),
-        _ => each_row::<WIDTH>(target, ids, updates, row, |t, u| *t += u),
+        Reduction::Max => {
+            each_row::<WIDTH>(target, len, pair, updates, |t, u| *t = if u > *t { u } else { *t })
+        }
+        _ => each_row::<WIDTH>(target, len, pair, updates, |t, u| *t += u),
     }
     if reduction == Reduction::Mean {
         counts.fill(1);
-        for &id in ids {
-            if let Some(row) = row(id) {
-                counts[row] += 1;
-            }
-        }
+        (0..len).for_each(|k| counts[pair(k).1] += 1);
         for (row, &count) in target.chunks_exact_mut(WIDTH).zip(&*counts) {
             row.iter_mut().for_each(|t| *t /= count as f32);
         }
@@ -406,19 +421,19 @@ fn rows_of_part<const WIDTH: usize>(
 #[inline]
 fn each_row<const WIDTH: usize>(
     target: &mut [f32],
-    ids: &[i64],
+    len: usize,
+    pair: impl Fn(usize) -> (usize, usize),
     updates: &[f32],
-    row: impl Fn(i64) -> Option<usize>,
     combine: impl Fn(&mut f32, f32),
 ) {
-    for (k, (&id, update)) in ids.iter().zip(updates.chunks_exact(WIDTH)).enumerate() {
-        if let Some(row) = ids.get(k + RowLoop::AHEAD).and_then(|&id| row(id)) {
-            prefetch(&target[row * WIDTH..][..WIDTH]);
+    for k in 0..len {
+        if k + RowLoop::AHEAD < len {
+            prefetch(&target[pair(k + RowLoop::AHEAD).1 * WIDTH..][..WIDTH]);
         }
-        if let Some(row) = row(id) {
-            let row = &mut target[row * WIDTH..][..WIDTH];
-            row.iter_mut().zip(update).for_each(|(t, &u)| combine(t, u));
-        }
+        let (row, to) = pair(k);
+        let target = &mut target[to * WIDTH..][..WIDTH];
+        let update = &updates[row * WIDTH..][..WIDTH];
+        target.iter_mut().zip(update).for_each(|(t, &u)| combine(t, u));
     }
 }
 
