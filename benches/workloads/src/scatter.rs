@@ -405,7 +405,9 @@ fn rows_of_part<const WIDTH: usize>(
     let pair = |k: usize| (row(k), ids[row(k)] as usize - first);
     match reduction {
         Reduction::Max => {
-            each_row::<WIDTH>(target, len, pair, updates, |t, u| *t = if u > *t { u } else { *t })
+            each_row::<WIDTH>(target, len, pair, updates, |t, u| {
+                *t = if u > *t { u } else { *t };
+            });
         }
         _ => each_row::<WIDTH>(target, len, pair, updates, |t, u| *t += u),
     }
