@@ -94,9 +94,7 @@ pub(crate) fn measure<T: Compare>(name: &'static str, ways: Vec<Way<'_, T>>) -> 
     let expected = (ways[0].answer)();
     let right = ways.into_iter().filter(|way| agrees(name, way, &expected));
     let turns = right.fold(Turns::new(name), |turns, way| {
-        THREADS
-            .into_iter()
-            .fold(turns, |turns, threads| turns.on(threads, way.name, (way.make)()))
+        THREADS.into_iter().fold(turns, |turns, threads| turns.on(threads, way.name, (way.make)()))
     });
     turns.measure(TIME)
 }

@@ -22,7 +22,9 @@ pub(crate) fn all() -> Vec<Entry> {
         ("roll_line", |name| roll::<1, _>(name, floats(10_000_000), &[12345], &[0])),
         ("roll_rows", |name| roll::<2, _>(name, floats((4096, 4096)), &[7], &[0])),
         ("roll_columns", |name| roll::<2, _>(name, floats((4096, 4096)), &[7], &[1])),
-        ("roll_cube_256", |name| roll::<3, _>(name, floats((256, 256, 256)), &[1, 2, 3], &[0, 1, 2])),
+        ("roll_cube_256", |name| {
+            roll::<3, _>(name, floats((256, 256, 256)), &[1, 2, 3], &[0, 1, 2])
+        }),
         ("roll_windows", |name| roll::<4, _>(name, floats((8, 56, 56, 96)), &[-3, -3], &[1, 2])),
         ("roll_4_by_3", |name| roll::<2, _>(name, floats((4, 3)), &[1, 2], &[0, 1])),
         ("scatter_write", |name| line(name, 1_000_000, 1_000_000, false)),
