@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Instructions a tiny call takes, counted by valgrind's callgrind: the same on a
-# busy machine as on an idle one.
+# busy machine as on an idle one. The calls are the ways of the benchmarks'
+# tiny workloads: scripts/instructions.sh [part of a name]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/common.sh
@@ -16,8 +17,9 @@ count() { # name, calls
 }
 
 # The difference of two counts leaves out what happens once.
-"$bench" --list | while read -r name; do
+names=$("$bench" --list | grep -- "${1:-}")
+for name in $names; do
   few=$(count "$name" 1000)
   many=$(count "$name" 3000)
-  printf '%-26s %5d instructions\n' "$name" $(((many - few) / 2000))
+  printf '%-36s %6d instructions\n' "$name" $(((many - few) / 2000))
 done

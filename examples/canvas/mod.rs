@@ -3,6 +3,8 @@
 // Each program draws with what it needs.
 #![allow(dead_code)]
 
+mod png;
+
 use font8x8::UnicodeFonts;
 use ndarray::{Array2, Array3, s};
 use opkernels::{GatherExt, Result};
@@ -22,11 +24,9 @@ impl Canvas {
     }
 
     pub(crate) fn save(&self, path: &str) -> std::result::Result<(), String> {
-        let (height, width, _) = self.pixels.dim();
+        let (_, width, _) = self.pixels.dim();
         let bytes: Vec<u8> = self.pixels.iter().copied().collect();
-        let colour = image::ExtendedColorType::Rgb8;
-        image::save_buffer(path, &bytes, width as u32, height as u32, colour)
-            .map_err(|error| format!("{path}: {error}"))
+        png::write(path, width, &bytes).map_err(|error| format!("{path}: {error}"))
     }
 
     /// Mixes a colour into a pixel; outside the canvas nothing happens.

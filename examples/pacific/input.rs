@@ -1,5 +1,9 @@
 //! Reading the earthquakes and the map.
 
+use std::fs::{self, File};
+use std::io::BufReader;
+
+use jpeg_decoder::{Decoder, ImageInfo, PixelFormat};
 use ndarray::{Array1, Array3};
 
 /// One array a column.
@@ -11,27 +15,30 @@ pub(crate) struct Quakes {
 }
 
 impl Quakes {
-    /// Reads a file of columns `lat`, `long`, `depth` and `mag`.
+    /// Reads a file of columns `lat`, `long`, `depth` and `mag`, and others, without quotes.
     pub(crate) fn read(path: &str) -> Result<Self, String> {
-        let problem = |error: csv::Error| format!("{path}: {error}");
-        let mut reader = csv::Reader::from_path(path).map_err(problem)?;
-        let headers = reader.headers().map_err(problem)?.clone();
+        let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+        let mut lines = text.lines().enumerate();
+        let headers: Vec<&str> = match lines.next() {
+            Some((_, line)) => line.split(',').map(str::trim).collect(),
+            None => return Err(format!("{path}: the file is empty")),
+        };
         let mut places = [0; 4];
         for (place, name) in places.iter_mut().zip(["lat", "long", "depth", "mag"]) {
-            let found = headers.iter().position(|header| header == name);
+            let found = headers.iter().position(|&header| header == name);
             *place = found.ok_or_else(|| format!("{path}: there is no column {name:?}"))?;
         }
         let mut columns: [Vec<f32>; 4] = Default::default();
-        for record in reader.records() {
-            let record = record.map_err(problem)?;
+        for (line, record) in lines.filter(|(_, record)| !record.is_empty()) {
+            let fields: Vec<&str> = record.split(',').map(str::trim).collect();
             for (column, &place) in columns.iter_mut().zip(&places) {
-                let text = record.get(place).unwrap_or_default();
-                let value = text.trim().parse::<f32>().ok().filter(|value| value.is_finite());
-                let line = record.position().map_or(0, csv::Position::line);
+                let text = fields.get(place).copied().unwrap_or_default();
+                let value = text.parse::<f32>().ok().filter(|value| value.is_finite());
                 column.push(value.ok_or_else(|| {
                     format!(
-                        "{path}, line {line}: {text:?} in column {:?} is no number",
-                        &headers[place]
+                        "{path}, line {}: {text:?} in column {:?} is no number",
+                        line + 1,
+                        headers[place]
                     )
                 })?);
             }
@@ -53,10 +60,16 @@ impl Quakes {
     }
 }
 
-/// Reads a picture as rows of pixels of three channels.
+/// Reads a JPEG picture as rows of pixels of three channels.
 pub(crate) fn map(path: &str) -> Result<Array3<u8>, String> {
-    let picture = image::open(path).map_err(|error| format!("{path}: {error}"))?.into_rgb8();
-    let (width, height) = picture.dimensions();
-    Array3::from_shape_vec((height as usize, width as usize, 3), picture.into_raw())
-        .map_err(|error| format!("{path}: {error}"))
+    let file = File::open(path).map_err(|error| format!("{path}: {error}"))?;
+    let mut decoder = Decoder::new(BufReader::new(file));
+    let bytes = decoder.decode().map_err(|error| format!("{path}: {error}"))?;
+    match decoder.info() {
+        Some(ImageInfo { width, height, pixel_format: PixelFormat::RGB24, .. }) => {
+            Array3::from_shape_vec((usize::from(height), usize::from(width), 3), bytes)
+                .map_err(|error| format!("{path}: {error}"))
+        }
+        _ => Err(format!("{path}: a picture in colour is needed")),
+    }
 }

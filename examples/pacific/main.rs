@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[String]) -> Result<(), String> {
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data");
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
     let given = |at: usize, name: &str| {
         arguments.get(at).cloned().unwrap_or_else(|| format!("{data}/{name}"))
     };

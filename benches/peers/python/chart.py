@@ -12,23 +12,23 @@ import sys
 from collections import defaultdict
 
 WORK = {
-    "g1_embed": "4096 rows of 3 KB from a table",
-    "g3_take1d": "1M random words of 10M",
-    "g4_lastaxis": "512 columns of 4096 × 4096",
-    "g6_batched": "batches of 1024 rows of 256 B",
-    "g10_u8": "540 rows of a full-HD u8 picture",
-    "r1_1d": "10M in a line",
-    "r2_rows": "4096 × 4096 along axis 0",
-    "r3_cols": "4096 × 4096 along axis 1",
-    "r4_cube": "256³ along all axes",
-    "r5_swin": "8 × 56 × 56 × 96 along axes 1, 2",
-    "s1_put1d": "1M written over 1M",
-    "s2_hist": "10M summed into 1M",
-    "s3_gnn_sum": "100,000 rows of 512 B summed into 10,000",
-    "s4_rows_none": "4096 × 1024 written along the last axis",
-    "s7_seed6": "105,000 written into 12.5M, rank 4",
+    "gather_embedding": "4096 rows of 3 KB from a table",
+    "gather_words_of_40mb": "1M random words of 10M",
+    "gather_columns": "512 columns of 4096 × 4096",
+    "gather_batched_rows": "batches of 1024 rows of 256 B",
+    "gather_picture_rows": "540 rows of a full-HD u8 picture",
+    "roll_line": "10M in a line",
+    "roll_rows": "4096 × 4096 along axis 0",
+    "roll_columns": "4096 × 4096 along axis 1",
+    "roll_cube_256": "256³ along all axes",
+    "roll_windows": "8 × 56 × 56 × 96 along axes 1, 2",
+    "scatter_write": "1M written over 1M",
+    "scatter_sum_x1000": "10M summed into 1M",
+    "scatter_rows_128_sum_x100": "100,000 rows of 512 B summed into 10,000",
+    "scatter_last_axis_write": "4096 × 1024 written along the last axis",
+    "scatter_rank_4": "105,000 written into 12.5M, rank 4",
 }
-GROUPS = {"g": "gather", "r": "roll", "s": "scatter"}
+GROUPS = ("gather", "roll", "scatter")
 PEERS = {
     "numpy": ("NumPy", "#7f7f7f"),
     "torch": ("PyTorch", "#d9541e"),
@@ -91,9 +91,10 @@ def draw(times):
         parts.append(text(at, bottom + 16, f"{ratio:g}×", 11.5, "middle", "#666"))
     y, group = TOP, None
     for workload, words in WORK.items():
-        if workload[0] != group:
-            group = workload[0]
-            parts.append(text(20, y + 17, GROUPS[group], 13.5, weight="bold"))
+        operation = workload.split("_")[0]
+        if operation != group:
+            group = operation
+            parts.append(text(20, y + 17, group, 13.5, weight="bold"))
             y += ROW
         parts.append(text(LEFT - 14, y + 16, words, 12.5, "end"))
         middle = y + 12

@@ -2,16 +2,23 @@
 
     python join.py joined.csv part.csv...
 
-A part without a column "peer" comes from benches/ratios: its forms are ours, the limits
+A part without a column "peer" comes from the bench ratios: its forms are ours, the limits
 of the machine, and what ndarray users write.
 """
 
 import csv
-import re
 import sys
 
-NAMED = {"copy": ("limit", "memcpy"), "stream": ("limit", "stream")}
-BY_HAND = {"select": ("ndarray", "alloc"), "by hand": ("ndarray", "into")}
+NAMED = {
+    "copy": ("limit", "memcpy"),
+    "stream": ("limit", "stream"),
+    "prefetched loop": ("limit", "loop"),
+}
+BY_HAND = {
+    "select": ("ndarray", "alloc"),
+    "concatenate": ("ndarray", "alloc"),
+    "by hand": ("ndarray", "into"),
+}
 COLUMNS = ("workload", "peer", "form", "threads", "nanoseconds")
 
 
@@ -26,19 +33,13 @@ def rows(path):
             yield key, int(row["nanoseconds"])
 
 
-def order(key):
-    workload, peer, form, threads = key
-    letter, number = re.match(r"([a-z]+)(\d+)", workload).groups()
-    return letter, int(number), workload, peer, form, threads
-
-
 def table(best):
     """Ours over the fastest peer's, for each workload, form and number of threads.
 
     A peer may use fewer threads than it has: with two, its time on one counts too."""
     print("| workload | form | threads | ours, us | best peer, us | ours / peer |")
     print("|---|---|---|---|---|---|")
-    for key in sorted(best, key=order):
+    for key in sorted(best):
         workload, peer, form, threads = key
         if peer != "opkernels" or form not in ("alloc", "into"):
             continue
@@ -68,7 +69,7 @@ def main():
     with open(joined, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows((*key, best[key]) for key in sorted(best, key=order))
+        writer.writerows((*key, best[key]) for key in sorted(best))
     table(best)
 
 

@@ -1,8 +1,8 @@
 """Times one Python peer at one number of threads on the workloads of the benchmarks.
 
-    python peers.py torch --threads 2 --csv torch-2.csv [--only g1,r4]
+    python peers.py torch --threads 2 --csv torch-2.csv [--only gather_columns,roll]
 
-Inputs are those of benches/ratios, number for number. Every answer is compared with
+Inputs are those of benches/workloads, number for number. Every answer is compared with
 NumPy's before it is timed, and what differs or fails is printed and left out. A form is
 "alloc" where the call returns a new array and "into" where it writes an array that
 exists; of several idioms of one form the fastest is kept.
@@ -73,14 +73,14 @@ def measure(name, make, library):
         try:
             answer = way.answer()
             if not agrees(answer, work):
-                print(f"{name:13s} {way.form:6s} {way.idiom:16s} answers wrongly", flush=True)
+                print(f"{name:25s} {way.form:6s} {way.idiom:16s} answers wrongly", flush=True)
                 continue
             nanoseconds = minimum(way.call, ARGUMENTS.seconds)
         except Exception as error:  # A peer that refuses says so, and the run goes on.
             text = " ".join(str(error).split())[:120]
-            print(f"{name:13s} {way.form:6s} {way.idiom:16s} refuses: {text}", flush=True)
+            print(f"{name:25s} {way.form:6s} {way.idiom:16s} refuses: {text}", flush=True)
             continue
-        print(f"{name:13s} {way.form:6s} {way.idiom:16s} {nanoseconds / 1e3:12.2f} us", flush=True)
+        print(f"{name:25s} {way.form:6s} {way.idiom:16s} {nanoseconds / 1e3:12.2f} us", flush=True)
         best[way.form] = min(nanoseconds, best.get(way.form, nanoseconds))
     return best.items()
 

@@ -21,9 +21,9 @@ fi
 
 parts="$(mktemp -d)"
 trap 'rm -rf "$parts"' EXIT
-workloads=(g1_embed g3_take1d g4_lastaxis g6_batched g8_small g10_u8
-  r1_1d r2_rows r3_cols r4_cube r5_swin r6_small
-  s1_put1d s2_hist s3_gnn_sum s4_rows_none s7_seed6 s8_small)
+workloads=(gather_embedding gather_words_of_40mb gather_columns gather_batched_rows gather_ten_rows gather_picture_rows
+  roll_line roll_rows roll_columns roll_cube_256 roll_windows roll_4_by_3
+  scatter_write scatter_sum_x1000 scatter_rows_128_sum_x100 scatter_last_axis_write scatter_rank_4 scatter_six)
 count=0
 
 ours() {

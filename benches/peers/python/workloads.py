@@ -102,26 +102,26 @@ def line(targets, count, add):
 
 
 WORKLOADS = {
-    "g1_embed": lambda: Gather(floats(32_000, 768), indices(32_000, 8, 512), 0),
-    "g3_take1d": lambda: Gather(floats(10_000_000), indices(10_000_000, 1_000_000), 0),
-    "g4_lastaxis": lambda: Gather(floats(4096, 4096), indices(4096, 512), 1),
-    "g6_batched": lambda: Gather(floats(32, 4096, 64), indices(4096, 32, 1024), 1, 1),
-    "g8_small": lambda: Gather(floats(100, 16), indices(100, 10), 0),
-    "g10_u8": lambda: Gather(bytes_(1080, 1920, 3), indices(1080, 540), 0),
-    "r1_1d": lambda: Roll(floats(10_000_000), (12345,), (0,)),
-    "r2_rows": lambda: Roll(floats(4096, 4096), (7,), (0,)),
-    "r3_cols": lambda: Roll(floats(4096, 4096), (7,), (1,)),
-    "r4_cube": lambda: Roll(floats(256, 256, 256), (1, 2, 3), (0, 1, 2)),
-    "r5_swin": lambda: Roll(floats(8, 56, 56, 96), (-3, -3), (1, 2)),
-    "r6_small": lambda: Roll(floats(4, 3), (1, 2), (0, 1)),
-    "s1_put1d": lambda: line(1_000_000, 1_000_000, False),
-    "s2_hist": lambda: line(1_000_000, 10_000_000, True),
-    "s3_gnn_sum": nodes,
-    "s4_rows_none": lambda: Scatter(
+    "gather_embedding": lambda: Gather(floats(32_000, 768), indices(32_000, 8, 512), 0),
+    "gather_words_of_40mb": lambda: Gather(floats(10_000_000), indices(10_000_000, 1_000_000), 0),
+    "gather_columns": lambda: Gather(floats(4096, 4096), indices(4096, 512), 1),
+    "gather_batched_rows": lambda: Gather(floats(32, 4096, 64), indices(4096, 32, 1024), 1, 1),
+    "gather_ten_rows": lambda: Gather(floats(100, 16), indices(100, 10), 0),
+    "gather_picture_rows": lambda: Gather(bytes_(1080, 1920, 3), indices(1080, 540), 0),
+    "roll_line": lambda: Roll(floats(10_000_000), (12345,), (0,)),
+    "roll_rows": lambda: Roll(floats(4096, 4096), (7,), (0,)),
+    "roll_columns": lambda: Roll(floats(4096, 4096), (7,), (1,)),
+    "roll_cube_256": lambda: Roll(floats(256, 256, 256), (1, 2, 3), (0, 1, 2)),
+    "roll_windows": lambda: Roll(floats(8, 56, 56, 96), (-3, -3), (1, 2)),
+    "roll_4_by_3": lambda: Roll(floats(4, 3), (1, 2), (0, 1)),
+    "scatter_write": lambda: line(1_000_000, 1_000_000, False),
+    "scatter_sum_x1000": lambda: line(1_000_000, 10_000_000, True),
+    "scatter_rows_128_sum_x100": nodes,
+    "scatter_last_axis_write": lambda: Scatter(
         floats(4096, 4096), indices(4096, 4096, 1024), floats(4096, 1024), 1, False
     ),
-    "s7_seed6": lambda: Scatter(
+    "scatter_rank_4": lambda: Scatter(
         floats(1000, 256, 7, 7), indices(1000, 125, 20, 7, 6), floats(125, 20, 7, 6), 0, False
     ),
-    "s8_small": lambda: line(4, 6, True),
+    "scatter_six": lambda: line(4, 6, True),
 }

@@ -5,10 +5,10 @@
 mod arrow;
 mod burn;
 mod candle;
-#[allow(dead_code)] // Its report is for one peer.
-#[path = "../../ratios/harness.rs"]
+#[path = "../../workloads/src/harness.rs"]
 mod harness;
-#[path = "../../ratios/inputs.rs"]
+#[allow(dead_code)] // Some are for the benchmarks of this crate alone.
+#[path = "../../workloads/src/inputs.rs"]
 mod inputs;
 mod ours;
 mod rten;
@@ -20,7 +20,7 @@ mod workloads;
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use harness::{Results, Workload};
+use harness::{Results, THREADS, Turns};
 use way::Way;
 
 /// Seconds for each way of a workload on each number of threads.
@@ -93,7 +93,10 @@ impl Compare for f32 {
 pub(crate) fn measure<T: Compare>(name: &'static str, ways: Vec<Way<'_, T>>) -> Results {
     let expected = (ways[0].answer)();
     let right = ways.into_iter().filter(|way| agrees(name, way, &expected));
-    right.fold(Workload::new(name), |all, way| all.both(way.name, || (way.make)())).measure(TIME)
+    let turns = right.fold(Turns::new(name), |turns, way| {
+        THREADS.into_iter().fold(turns, |turns, threads| turns.on(threads, way.name, (way.make)()))
+    });
+    turns.measure(TIME)
 }
 
 fn agrees<T: Compare>(workload: &str, way: &Way<'_, T>, expected: &[T]) -> bool {

@@ -2,40 +2,45 @@
 
 use ndarray::{Array, Array1, Array3, Axis, Dimension, RemoveAxis};
 
-use crate::harness::{Entry, Results};
+use crate::harness::Results;
 use crate::inputs::{array, floats, indices};
 use crate::work::{GatherWork, RollWork, ScatterWork};
 use crate::{arrow, burn, candle, measure, ours, rten, tract};
 use ::burn::tensor::{Float, Int};
 
+/// A workload's name, and what measures it.
+pub(crate) type Entry = (&'static str, fn(&'static str) -> Results);
+
 pub(crate) fn all() -> Vec<Entry> {
     vec![
-        ("g1_embed", g1),
-        ("g3_take1d", g3),
-        ("g4_lastaxis", g4),
-        ("g6_batched", g6),
-        ("g8_small", g8),
-        ("g10_u8", g10),
-        ("r1_1d", |name| roll::<1, _>(name, floats(10_000_000), &[12345], &[0])),
-        ("r2_rows", |name| roll::<2, _>(name, floats((4096, 4096)), &[7], &[0])),
-        ("r3_cols", |name| roll::<2, _>(name, floats((4096, 4096)), &[7], &[1])),
-        ("r4_cube", |name| roll::<3, _>(name, floats((256, 256, 256)), &[1, 2, 3], &[0, 1, 2])),
-        ("r5_swin", |name| roll::<4, _>(name, floats((8, 56, 56, 96)), &[-3, -3], &[1, 2])),
-        ("r6_small", |name| roll::<2, _>(name, floats((4, 3)), &[1, 2], &[0, 1])),
-        ("s1_put1d", |name| line(name, 1_000_000, 1_000_000, false)),
-        ("s2_hist", |name| line(name, 1_000_000, 10_000_000, true)),
-        ("s3_gnn_sum", s3),
-        ("s4_rows_none", s4),
-        ("s7_seed6", s7),
-        ("s8_small", |name| line(name, 4, 6, true)),
+        ("gather_embedding", embedding),
+        ("gather_words_of_40mb", words),
+        ("gather_columns", columns),
+        ("gather_batched_rows", batched_rows),
+        ("gather_ten_rows", ten_rows),
+        ("gather_picture_rows", picture_rows),
+        ("roll_line", |name| roll::<1, _>(name, floats(10_000_000), &[12345], &[0])),
+        ("roll_rows", |name| roll::<2, _>(name, floats((4096, 4096)), &[7], &[0])),
+        ("roll_columns", |name| roll::<2, _>(name, floats((4096, 4096)), &[7], &[1])),
+        ("roll_cube_256", |name| {
+            roll::<3, _>(name, floats((256, 256, 256)), &[1, 2, 3], &[0, 1, 2])
+        }),
+        ("roll_windows", |name| roll::<4, _>(name, floats((8, 56, 56, 96)), &[-3, -3], &[1, 2])),
+        ("roll_4_by_3", |name| roll::<2, _>(name, floats((4, 3)), &[1, 2], &[0, 1])),
+        ("scatter_write", |name| line(name, 1_000_000, 1_000_000, false)),
+        ("scatter_sum_x1000", |name| line(name, 1_000_000, 10_000_000, true)),
+        ("scatter_rows_128_sum_x100", rows),
+        ("scatter_last_axis_write", last_axis),
+        ("scatter_rank_4", rank_4),
+        ("scatter_six", |name| line(name, 4, 6, true)),
     ]
 }
 
-fn g1(name: &'static str) -> Results {
+fn embedding(name: &'static str) -> Results {
     gather_rows(name, 32_000, 768, indices((8, 512), 32_000))
 }
 
-fn g8(name: &'static str) -> Results {
+fn ten_rows(name: &'static str) -> Results {
     gather_rows(name, 100, 16, indices(10, 100))
 }
 
@@ -57,7 +62,7 @@ where
     measure(name, ways)
 }
 
-fn g3(name: &'static str) -> Results {
+fn words(name: &'static str) -> Results {
     let work = GatherWork {
         data: floats(10_000_000),
         indices: indices(1_000_000, 10_000_000),
@@ -73,7 +78,7 @@ fn g3(name: &'static str) -> Results {
     measure(name, ways)
 }
 
-fn g4(name: &'static str) -> Results {
+fn columns(name: &'static str) -> Results {
     let work = GatherWork {
         data: floats((4096, 4096)),
         indices: indices(512, 4096),
@@ -88,7 +93,7 @@ fn g4(name: &'static str) -> Results {
     measure(name, ways)
 }
 
-fn g6(name: &'static str) -> Results {
+fn batched_rows(name: &'static str) -> Results {
     let work = GatherWork {
         data: floats((32, 4096, 64)),
         indices: indices((32, 1024), 4096),
@@ -103,7 +108,7 @@ fn g6(name: &'static str) -> Results {
     measure(name, ways)
 }
 
-fn g10(name: &'static str) -> Results {
+fn picture_rows(name: &'static str) -> Results {
     let data: Array3<u8> = array((1080, 1920, 3), |bits| bits as u8);
     let work = GatherWork { data, indices: indices(540, 1080), axis: 0, batch_dims: 0 };
     let mut ways = ours::gather(&work);
@@ -144,7 +149,7 @@ fn line(name: &'static str, targets: usize, count: usize, add: bool) -> Results 
 }
 
 /// Messages of 100,000 edges to 10,000 nodes.
-fn s3(name: &'static str) -> Results {
+fn rows(name: &'static str) -> Results {
     let ids: Array1<i64> = indices(100_000, 10_000);
     let column = ids.view().insert_axis(Axis(1));
     let work = ScatterWork {
@@ -158,7 +163,7 @@ fn s3(name: &'static str) -> Results {
     scatter::<2, _>(name, &work)
 }
 
-fn s4(name: &'static str) -> Results {
+fn last_axis(name: &'static str) -> Results {
     let ids = indices((4096, 1024), 4096);
     let work = ScatterWork {
         data: floats((4096, 4096)),
@@ -171,7 +176,7 @@ fn s4(name: &'static str) -> Results {
     scatter::<2, _>(name, &work)
 }
 
-fn s7(name: &'static str) -> Results {
+fn rank_4(name: &'static str) -> Results {
     let ids = indices((125, 20, 7, 6), 1000);
     let work = ScatterWork {
         data: floats((1000, 256, 7, 7)),

@@ -1,10 +1,11 @@
 //! The best plain copy of as many bytes: what no kernel can beat.
-#![allow(unsafe_code)]
 
+use ndarray::Array1;
 use rayon::prelude::*;
 
 /// `memcpy`, cut in one piece a thread.
-pub(crate) fn memcpy<T: Copy + Send + Sync>(from: &[T], to: &mut [T]) {
+pub(crate) fn memcpy<T: Copy + Send + Sync>(from: &Array1<T>, to: &mut Array1<T>) {
+    let (from, to) = slices(from, to);
     let piece = to.len().div_ceil(rayon::current_num_threads()).max(1);
     if to.len() <= piece {
         return to.copy_from_slice(from);
@@ -15,9 +16,15 @@ pub(crate) fn memcpy<T: Copy + Send + Sync>(from: &[T], to: &mut [T]) {
 }
 
 /// Stores that pass by the caches, where the machine has them.
-pub(crate) fn streaming<T: Copy + Send + Sync>(from: &[T], to: &mut [T]) {
+pub(crate) fn streaming<T: Copy + Send + Sync>(from: &Array1<T>, to: &mut Array1<T>) {
+    let (from, to) = slices(from, to);
     let piece = to.len().div_ceil(rayon::current_num_threads()).max(1);
     to.par_chunks_mut(piece).zip(from.par_chunks(piece)).for_each(|(to, from)| stream(from, to));
+}
+
+fn slices<'a, T>(from: &'a Array1<T>, to: &'a mut Array1<T>) -> (&'a [T], &'a mut [T]) {
+    let slices = from.as_slice().zip(to.as_slice_mut());
+    slices.expect("arrays in standard layout")
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -27,9 +27,26 @@ where
     D: Dimension,
 {
     let mut numbers = Numbers::new();
-    let filled = Array::from_shape_simple_fn(shape, || make(numbers.next()));
+    copy(&Array::from_shape_simple_fn(shape, || make(numbers.next())))
+}
+
+/// A copy of an array, of the same layout, in huge pages.
+pub(crate) fn copy<T, D>(array: &Array<T, D>) -> Array<T, D>
+where
+    T: Copy + Send + Sync,
+    D: Dimension,
+{
     let no_axes: [i32; 0] = [];
-    filled.roll(0, no_axes).expect("memory for the inputs")
+    array.roll(0, no_axes).expect("memory for the inputs")
+}
+
+/// An array to write to.
+pub(crate) fn blank<T, D>(shape: impl ShapeBuilder<Dim = D>) -> Array<T, D>
+where
+    T: Copy + Default + Send + Sync,
+    D: Dimension,
+{
+    copy(&Array::default(shape))
 }
 
 pub(crate) fn floats<D: Dimension>(shape: impl ShapeBuilder<Dim = D>) -> Array<f32, D> {

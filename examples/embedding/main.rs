@@ -9,16 +9,17 @@
 //! a text of 8192 tokens from it, checks every value, and prints how much memory
 //! that took. `--help` tells the rest.
 
+mod npy;
+
 use std::error::Error;
 use std::fs::{self, File};
-use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use memmap2::{Advice, Mmap};
-use ndarray::{Array1, Array2, ArrayView2, Axis};
-use ndarray_npy::{ViewNpyExt, write_zeroed_npy};
+use ndarray::{Array1, Array2, Axis};
 use opkernels::{Gather, GatherExt, Reduction, ScatterElements, ScatterElementsExt};
 
 const HELP: &str = "\
@@ -127,16 +128,12 @@ fn write_table(path: &Path, rows: usize) -> Result<(), Box<dyn Error>> {
 /// Writes the rows a piece at a time.
 fn write_rows(path: &Path, rows: usize) -> Result<(), Box<dyn Error>> {
     const PIECE: usize = 4096;
-    let mut file = File::create(path)?;
-    write_zeroed_npy::<f32, _>(&file, [rows, COLUMNS])?;
-    let bytes = (rows * COLUMNS * size_of::<f32>()) as u64;
-    file.seek(SeekFrom::Start(file.metadata()?.len() - bytes))?;
-    // The header names this machine's byte order.
-    let mut file = BufWriter::with_capacity(1 << 20, file);
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+    file.write_all(&npy::header(rows, COLUMNS))?;
     for first in (0..rows).step_by(PIECE) {
         for row in first..rows.min(first + PIECE) {
             for column in 0..COLUMNS {
-                file.write_all(&value(row, column).to_ne_bytes())?;
+                file.write_all(&value(row, column).to_le_bytes())?;
             }
         }
         if first / PIECE % 8 == 7 {
@@ -170,7 +167,7 @@ fn look_up(options: &Options) -> Result<(), Box<dyn Error>> {
     // Rows lie all over the file: reading ahead would load what nobody asks for.
     #[cfg(unix)]
     map.advise(Advice::Random)?;
-    let table = ArrayView2::<f32>::view_npy(&map)?;
+    let table = npy::view(&map)?;
     if table.is_empty() {
         return Err("the table is empty".into());
     }

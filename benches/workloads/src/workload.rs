@@ -1,0 +1,250 @@
+//! A workload: ways to come to one answer, which each must give before it is timed.
+
+use std::hint::black_box;
+
+use ndarray::{Array, Array1, Dimension};
+
+use crate::harness::{THREADS, pool};
+use crate::inputs::copy;
+use crate::limit;
+
+/// A piece of work under a plain name.
+pub struct Workload {
+    /// The operation, an underscore, and what is done.
+    pub name: &'static str,
+    prepare: Box<dyn Fn(Take<'_>)>,
+}
+
+/// What a workload's ways are given to, while its inputs live.
+pub(crate) type Take<'t> = &'t mut dyn FnMut(Prepared<'_>);
+
+impl Workload {
+    pub(crate) fn new(name: &'static str, prepare: impl Fn(Take<'_>) + 'static) -> Self {
+        Workload { name, prepare: Box::new(prepare) }
+    }
+
+    /// Makes the inputs, compares the answer of every way with what it must be, and gives
+    /// them to `time`.
+    ///
+    /// # Panics
+    ///
+    /// If an answer is wrong.
+    pub fn confirmed(&self, mut time: impl FnMut(Prepared<'_>)) {
+        (self.prepare)(&mut |mut prepared| {
+            for way in &mut prepared.ways {
+                if let Err(wrong) = pool(way.threads).install(|| way.call.confirm()) {
+                    panic!("{}, {}, {} threads: {wrong}", self.name, way.name, way.threads);
+                }
+            }
+            time(prepared);
+        });
+    }
+}
+
+/// The workloads of these names, or whose names contain these parts; all where there are none.
+pub fn chosen(mut workloads: Vec<Workload>, parts: &[String]) -> Vec<Workload> {
+    let names: Vec<&str> = workloads.iter().map(|workload| workload.name).collect();
+    let is = |name: &str, part: &String| {
+        if names.contains(&part.as_str()) { name == part } else { name.contains(part.as_str()) }
+    };
+    workloads
+        .retain(|workload| parts.is_empty() || parts.iter().any(|part| is(workload.name, part)));
+    workloads
+}
+
+/// A workload with its inputs.
+pub struct Prepared<'a> {
+    /// What a call writes, for throughputs.
+    pub bytes: usize,
+    /// First ours, then others.
+    pub ways: Vec<Way<'a>>,
+}
+
+/// One way to do a workload, on one thread or on two.
+pub struct Way<'a> {
+    /// Of ours, `into` writes an array that exists (in a scatter, in place), `alloc` returns a new
+    /// one, and `inplace` is a roll's.
+    pub name: &'static str,
+    /// In the pool of this size it runs.
+    pub threads: usize,
+    call: Box<dyn Call + 'a>,
+}
+
+impl Way<'_> {
+    /// One call.
+    #[inline]
+    pub fn run(&mut self) {
+        self.call.run();
+    }
+}
+
+trait Call: Send {
+    fn run(&mut self);
+    /// Calls once, and compares.
+    fn confirm(&mut self) -> Result<(), String>;
+}
+
+/// Elements of answers.
+pub(crate) trait Element: Copy + Send + Sync + std::fmt::Debug {
+    /// The same but for how a mean or a sum is rounded.
+    fn close(self, other: Self) -> bool;
+}
+
+impl Element for u8 {
+    fn close(self, other: u8) -> bool {
+        self == other
+    }
+}
+
+impl Element for f32 {
+    fn close(self, other: f32) -> bool {
+        (self - other).abs() <= 1e-5 * self.abs().max(1.0)
+    }
+}
+
+impl Element for [f32; 3] {
+    fn close(self, other: [f32; 3]) -> bool {
+        self == other
+    }
+}
+
+fn compare<T: Element, D: Dimension>(
+    found: &Array<T, D>,
+    answer: &Array1<T>,
+) -> Result<(), String> {
+    if found.len() != answer.len() {
+        return Err(format!("{} elements where {} are right", found.len(), answer.len()));
+    }
+    match found.iter().zip(answer).position(|(&found, &right)| !right.close(found)) {
+        None => Ok(()),
+        Some(at) => {
+            let found = found.iter().nth(at);
+            Err(format!("{found:?} where {:?} is right, element {at}", answer.get(at)))
+        }
+    }
+}
+
+struct Into<'a, T, D: Dimension, F> {
+    target: Array<T, D>,
+    call: F,
+    answer: &'a Array1<T>,
+}
+
+impl<T: Element, D: Dimension, F: FnMut(&mut Array<T, D>) + Send> Call for Into<'_, T, D, F> {
+    fn run(&mut self) {
+        (self.call)(black_box(&mut self.target));
+    }
+
+    fn confirm(&mut self) -> Result<(), String> {
+        self.run();
+        compare(&self.target, self.answer)
+    }
+}
+
+struct Returned<'a, T, F> {
+    call: F,
+    answer: &'a Array1<T>,
+}
+
+impl<T: Element, D: Dimension, F: FnMut() -> Array<T, D> + Send> Call for Returned<'_, T, F> {
+    fn run(&mut self) {
+        drop(black_box((self.call)()));
+    }
+
+    fn confirm(&mut self) -> Result<(), String> {
+        compare(&(self.call)(), self.answer)
+    }
+}
+
+/// The ways to an answer whose elements, in row-major order, are given.
+pub(crate) struct Ways<'a, T> {
+    answer: &'a Array1<T>,
+    ways: Vec<Way<'a>>,
+}
+
+impl<'a, T: Element> Ways<'a, T> {
+    pub(crate) fn to(answer: &'a Array1<T>) -> Self {
+        Ways { answer, ways: Vec::new() }
+    }
+
+    fn push(mut self, name: &'static str, threads: usize, call: impl Call + 'a) -> Self {
+        self.ways.push(Way { name, threads, call: Box::new(call) });
+        self
+    }
+
+    /// A call on an array that `start` makes, on one thread and on two.
+    pub(crate) fn into<D: Dimension + 'a>(
+        self,
+        name: &'static str,
+        start: impl Fn() -> Array<T, D>,
+        call: impl FnMut(&mut Array<T, D>) + Clone + Send + 'a,
+    ) -> Self {
+        let answer = self.answer;
+        self.into_other(name, answer, start, call)
+    }
+
+    /// The same with an answer of its own.
+    pub(crate) fn into_other<D: Dimension + 'a>(
+        self,
+        name: &'static str,
+        answer: &'a Array1<T>,
+        start: impl Fn() -> Array<T, D>,
+        call: impl FnMut(&mut Array<T, D>) + Clone + Send + 'a,
+    ) -> Self {
+        THREADS.into_iter().fold(self, |ways, threads| {
+            ways.push(name, threads, Into { target: start(), call: call.clone(), answer })
+        })
+    }
+
+    /// A call that returns a new array, on one thread and on two.
+    pub(crate) fn returned<D: Dimension>(
+        self,
+        name: &'static str,
+        call: impl FnMut() -> Array<T, D> + Clone + Send + 'a,
+    ) -> Self {
+        let answer = self.answer;
+        THREADS.into_iter().fold(self, |ways, threads| {
+            ways.push(name, threads, Returned { call: call.clone(), answer })
+        })
+    }
+
+    /// A loop by hand, or of ndarray, on one thread.
+    pub(crate) fn hand<D: Dimension + 'a>(
+        self,
+        name: &'static str,
+        start: impl Fn() -> Array<T, D>,
+        call: impl FnMut(&mut Array<T, D>) + Send + 'a,
+    ) -> Self {
+        let answer = self.answer;
+        self.push(name, 1, Into { target: start(), call, answer })
+    }
+
+    /// A call of ndarray that returns a new array, on one thread.
+    pub(crate) fn hand_returned<D: Dimension>(
+        self,
+        name: &'static str,
+        call: impl FnMut() -> Array<T, D> + Send + 'a,
+    ) -> Self {
+        let answer = self.answer;
+        self.push(name, 1, Returned { call, answer })
+    }
+
+    /// Copies as many bytes as the answer has: what no kernel can beat.
+    pub(crate) fn copy(self) -> Self {
+        let answer = self.answer;
+        self.into("copy", || copy(answer), |out| limit::memcpy(answer, out))
+    }
+
+    /// The same by stores that pass by the caches.
+    pub(crate) fn stream(self) -> Self {
+        let answer = self.answer;
+        self.into("stream", || copy(answer), |out| limit::streaming(answer, out))
+    }
+
+    pub(crate) fn give(self, take: Take<'_>) {
+        take(Prepared {
+            bytes: size_of_val(self.answer.as_slice().unwrap_or_default()),
+            ways: self.ways,
+        });
+    }
+}
