@@ -4,18 +4,22 @@ use std::mem::MaybeUninit;
 
 use super::indices::CHUNK;
 
+/// Where a buffer's offsets are kept: apart from it, since compilers clear a
+/// struct as a whole rather than leave most of it undefined.
+pub(super) type Slots = [MaybeUninit<isize>; CHUNK];
+
 /// Up to [`CHUNK`] offsets.
 ///
 /// Invariant: the first `len` slots have been written.
-pub(super) struct Buffer {
-    slots: [MaybeUninit<isize>; CHUNK],
+pub(super) struct Buffer<'b> {
+    slots: &'b mut Slots,
     len: usize,
 }
 
-impl Buffer {
+impl<'b> Buffer<'b> {
     #[inline(always)]
-    pub(super) fn new() -> Self {
-        Buffer { slots: [MaybeUninit::uninit(); CHUNK], len: 0 }
+    pub(super) fn new(slots: &'b mut Slots) -> Self {
+        Buffer { slots, len: 0 }
     }
 
     pub(super) fn clear(&mut self) {

@@ -19,10 +19,6 @@ pub(crate) struct Gathering<'a, 'id> {
     indices: Indices<'a>,
 }
 
-/// From this many bytes on that indices select in, rows are asked for ahead of
-/// time.
-const SPREAD: usize = 512 << 10;
-
 impl<'a, 'id> Gathering<'a, 'id> {
     pub(crate) fn new(transfer: Transfer<'a, 'id>, indices: Indices<'a>) -> Self {
         Gathering { transfer, indices }
@@ -41,10 +37,12 @@ impl<'a, 'id> Gathering<'a, 'id> {
         assert!(policy != Policy::Skip || transfer.fill.is_some(), "a gather cannot skip");
         let mut axes = Axes::new(transfer.from(), Some(indices.layout()), transfer.to());
         name(&mut axes);
-        let walks = axes.finish(Order::Listed);
-        for walk in walks.iter().flat_map(|(walk, rest)| [Some(walk), rest.as_ref()]).flatten() {
-            if !copy(&transfer, Some((indices, policy, untouched)), walk) {
-                return None;
+        if let Some(walk) = axes.finish() {
+            let rest = walk.order(Order::Listed);
+            for walk in std::iter::once(&*walk).chain(rest.as_deref()) {
+                if !copy(&transfer, Some((indices, policy, untouched)), walk) {
+                    return None;
+                }
             }
         }
         // SAFETY: the loops use all axes of the output, each for as many turns
@@ -66,12 +64,10 @@ pub(super) fn copy(
     walk: &Walk,
 ) -> bool {
     let copier = transfer.copier;
-    let reach = |len: usize, step: isize| len.saturating_mul(step.unsigned_abs());
-    let reaches = walk.components.iter().map(|one| reach(one.len, one.step));
-    let spread = reaches.max().is_some_and(|bytes| bytes >= SPREAD);
+    let spread = walk.is_spread();
     let like = Tile::like(walk, copier.size, spread);
     let row = walk.inner.len * copier.size;
-    let rows = turns(&walk.shared) * walk.outer.len * turns(&walk.nest);
+    let rows = walk.rows();
     let bytes = rows.saturating_mul(row);
     let past = row >= STREAMED_ROW
         && match indices {
@@ -87,7 +83,7 @@ pub(super) fn copy(
     let each = if spread { Cost::of_far(rows) } else { Cost::of_near(rows) };
     let parts = parallel::parts(each.plus(Cost::of_bytes(bytes)));
     if let Some((indices, Policy::Refuse, true)) = indices {
-        let at_once = parts == 1 && turns(&walk.nest) <= CHUNK;
+        let at_once = parts == 1 && turns(walk.nest()) <= CHUNK;
         if !at_once && !indices.inside(&walk.components) {
             return false;
         }
@@ -112,8 +108,8 @@ pub(super) fn copy(
 /// The loop to cut: the outermost that is long enough, or the longest.
 fn cut(walk: &Walk, parts: usize) -> Cut {
     let lens = [
-        (Cut::Shared, turns(&walk.shared)),
-        (Cut::Entries(1), turns(&walk.nest)),
+        (Cut::Shared, turns(walk.shared())),
+        (Cut::Entries(1), turns(walk.nest())),
         (Cut::Outer, walk.outer.len),
         (Cut::Inner, walk.inner.len),
     ];

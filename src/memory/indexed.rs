@@ -8,13 +8,14 @@
 //!     kernel(tile)                          its outer loop, entries, inner loop
 //! ```
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, Slots};
 use super::indices::{CHUNK, Indices, Lane, NOWHERE};
 use super::tile::{Kernel, Places, Tile};
-use super::walk::{Component, Cursor, Loop, Offsets, Walk, turns};
+use super::walk::{Component, Cursor, Loop, Loops, Offsets, Walk, turns};
 use crate::index::Policy;
 use crate::parallel;
 
@@ -78,9 +79,9 @@ impl Part {
     /// Part number `part` of `parts`.
     pub(super) fn of(walk: &Walk, cut: Cut, parts: usize, part: usize) -> Self {
         let mut all = Part {
-            shared: 0..turns(&walk.shared),
+            shared: 0..turns(walk.shared()),
             outer: 0..walk.outer.len,
-            entries: 0..turns(&walk.nest),
+            entries: 0..turns(walk.nest()),
             band: None,
             inner: 0..walk.inner.len,
             targets: None,
@@ -96,7 +97,7 @@ impl Part {
                 let units = share(all.entries.end / unit);
                 all.entries = units.start * unit..units.end * unit;
             }
-            Cut::Band => all.band = walk.nest.last().map(|band| share(band.len)),
+            Cut::Band => all.band = walk.nest().last().map(|band| share(band.len)),
             Cut::Inner => all.inner = share(all.inner.end),
             Cut::Targets => all.targets = Some(targets(&walk.components, parts, part)),
         }
@@ -119,10 +120,10 @@ fn targets(components: &[Component], parts: usize, part: usize) -> Range<isize> 
 }
 
 /// Room for a chunk, on the stack.
-struct Rooms {
-    offsets: Buffer,
-    places: Buffer,
-    other: Buffer,
+struct Rooms<'b> {
+    offsets: Buffer<'b>,
+    places: Buffer<'b>,
+    other: Buffer<'b>,
 }
 
 /// Entries whose offsets are in the room.
@@ -143,17 +144,22 @@ impl Run<'_> {
     }
 
     fn part(&self, part: &Part) {
-        let mut rooms =
-            Rooms { offsets: Buffer::new(), places: Buffer::new(), other: Buffer::new() };
+        let mut slots: [Slots; 3] = [[MaybeUninit::uninit(); CHUNK]; 3];
+        let [offsets, places, other] = &mut slots;
+        let mut rooms = Rooms {
+            offsets: Buffer::new(offsets),
+            places: Buffer::new(places),
+            other: Buffer::new(other),
+        };
         let walk = self.walk;
         let base = walk
             .base
             .after(part.outer.start, walk.outer.step)
             .after(part.inner.start, walk.inner.step);
         let Some(band) = &part.band else {
-            return self.entries(&walk.nest, base, part.entries.clone(), part, &mut rooms);
+            return self.entries(walk.nest(), base, part.entries.clone(), part, &mut rooms);
         };
-        let mut nest = walk.nest.clone();
+        let mut nest: Loops = walk.nest().iter().copied().collect();
         let mut base = base;
         if let Some(run) = nest.last_mut() {
             base = base.after(band.start, run.step);
@@ -168,7 +174,7 @@ impl Run<'_> {
         base: Offsets,
         entries: Range<usize>,
         part: &Part,
-        rooms: &mut Rooms,
+        rooms: &mut Rooms<'_>,
     ) {
         let mut cursor = Cursor::new(nest, base, entries.start);
         let mut left = entries.len();
@@ -187,7 +193,7 @@ impl Run<'_> {
 
     /// Hands a chunk to the kernel in each turn of the shared loops.
     #[inline]
-    fn shared(&self, chunk: &Chunk, rooms: &Rooms, part: &Part) {
+    fn shared(&self, chunk: &Chunk, rooms: &Rooms<'_>, part: &Part) {
         let walk = self.walk;
         let mut tile = Tile {
             selected: self.selected.wrapping_offset(chunk.base.selected),
@@ -201,11 +207,11 @@ impl Run<'_> {
         if tile.offsets.is_empty() {
             return;
         }
-        if walk.shared.is_empty() {
+        if walk.shared().is_empty() {
             return self.tile(&tile, chunk.gaps);
         }
         let (selected, listed) = (tile.selected, tile.listed);
-        let mut cursor = Cursor::new(&walk.shared, Offsets::ZERO, part.shared.start);
+        let mut cursor = Cursor::new(walk.shared(), Offsets::ZERO, part.shared.start);
         for _ in part.shared.clone() {
             let (at, _) = cursor.take(1);
             tile.selected = selected.wrapping_offset(at.selected);
@@ -246,7 +252,7 @@ impl Run<'_> {
         nest: &[Loop],
         cursor: &mut Cursor<'_>,
         most: usize,
-        rooms: &mut Rooms,
+        rooms: &mut Rooms<'_>,
     ) -> Option<Chunk> {
         let run = nest.last().copied().unwrap_or(Loop::ONCE);
         let (at, count) = cursor.take(most);
@@ -269,7 +275,7 @@ impl Run<'_> {
         cursor: &mut Cursor<'_>,
         first: (Offsets, usize),
         most: usize,
-        rooms: &mut Rooms,
+        rooms: &mut Rooms<'_>,
     ) -> Option<Chunk> {
         let run = nest.last().copied().unwrap_or(Loop::ONCE);
         let apart = !follows(nest, |step| step.listed);
@@ -301,7 +307,7 @@ impl Run<'_> {
     /// Adds what the indices of a run select to the room; tells whether some
     /// select nothing, and is nothing where one is refused.
     #[inline]
-    fn resolve(&self, at: isize, run: Loop, count: usize, rooms: &mut Rooms) -> Option<bool> {
+    fn resolve(&self, at: isize, run: Loop, count: usize, rooms: &mut Rooms<'_>) -> Option<bool> {
         let (Some(indices), Some((component, others))) =
             (&self.indices, self.walk.components.split_first())
         else {
@@ -345,7 +351,7 @@ impl Run<'_> {
 }
 
 /// Keeps the entries of a chunk that select among these targets.
-fn keep(chunk: &mut Chunk, rooms: &mut Rooms, targets: &Range<isize>) {
+fn keep(chunk: &mut Chunk, rooms: &mut Rooms<'_>, targets: &Range<isize>) {
     let count = rooms.offsets.values().len();
     if let Some(step) = chunk.every.take() {
         rooms.places.clear();

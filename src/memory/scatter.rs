@@ -10,7 +10,7 @@ use super::indexed::{Cut, Run};
 use super::indices::{CHUNK, Indices};
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::{Kernel, Tile};
-use super::walk::{Axes, Components, Loop, Loops, Order, Walk, plan, turns};
+use super::walk::{Axes, Components, Loop, Order, Walk, turns};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
@@ -121,39 +121,35 @@ impl<'a> Scattering<'a> {
         let layouts = (self.target.layout(), self.indices.layout(), self.updates.layout());
         let mut axes = Axes::new(layouts.0, Some(layouts.1), layouts.2);
         name(&mut axes);
-        let Some((loops, components)) = axes.loops() else {
+        let Some(walk) = axes.finish() else {
             return Ok(true);
         };
-        let mut pass = Pass { scattering: &self, policy, loops, components };
-        let checked = |pass: &Pass<'_>| {
-            !untouched || policy != Policy::Refuse || self.indices.inside(&pass.components)
-        };
+        // Where a target can be discarded, an index is checked where it is used;
+        // but not where it stands for many updates, and looking at it once is
+        // little work. Few indices are all resolved before the first is used.
+        let on_the_way = !untouched && walk.loops.iter().all(|one| one.step.indices != 0);
+        let at_once = matches!(self.how, How::Overwrite(_))
+            && walk.loops.iter().all(|one| one.entries)
+            && entries(&walk.loops) <= CHUNK;
+        let unchecked = on_the_way || at_once || policy != Policy::Refuse;
+        if !unchecked && !self.indices.inside(&walk.components) {
+            return Ok(false);
+        }
+        let pass = Pass { scattering: &self, policy };
         match self.how {
-            How::Overwrite(copier) => {
-                // Few indices are all resolved before the first is used.
-                let few = entries(&pass.loops) <= CHUNK && pass.loops.iter().all(|one| one.entries);
-                if !few && !checked(&pass) {
-                    return Ok(false);
-                }
-                Ok(pass.copy(copier))
-            }
-            How::Fold(kernel) => Ok(checked(&pass) && pass.run(kernel)),
+            How::Overwrite(copier) => Ok(pass.copy(walk, copier)),
+            How::Fold(kernel) => Ok(pass.run(walk, &[kernel])),
             How::Reduce { kernels, reduction, init } => {
-                if !checked(&pass) {
-                    return Ok(false);
-                }
                 match (kernels.narrow(reduction), kernels.wide(reduction)) {
                     (Some(narrow), _) if reduction != Reduction::Mean => {
-                        let start = if init { None } else { kernels.start(reduction) };
-                        if let Some(start) = start {
-                            if !pass.run(&Plain(start)) {
-                                return Ok(false);
-                            }
+                        let narrow = Plain(narrow);
+                        match kernels.start(reduction).filter(|_| !init) {
+                            Some(start) => Ok(pass.run(walk, &[&Plain(start), &narrow])),
+                            None => Ok(pass.run(walk, &[&narrow])),
                         }
-                        Ok(pass.run(&Plain(narrow)))
                     }
-                    (Some(_), _) if pass.means_by_rows() => pass.mean_by_rows(kernels, init),
-                    (_, Some(wide)) => pass.wide(wide, init),
+                    (Some(_), _) if means_by_rows(walk) => pass.mean_by_rows(walk, kernels, init),
+                    (_, Some(wide)) => pass.wide(walk, wide, init),
                     _ => Ok(true),
                 }
             }
@@ -166,44 +162,34 @@ fn entries(loops: &[Loop]) -> usize {
     loops.iter().filter(|one| one.entries).map(|one| one.len).product()
 }
 
-/// One or several walks over the same loops.
-pub(super) struct Pass<'p> {
+/// Walks over the arrays of a scatter.
+struct Pass<'p> {
     scattering: &'p Scattering<'p>,
     policy: Policy,
-    loops: Loops,
-    components: Components,
 }
 
 /// Rows of fewer bytes are not worth looking through all indices for.
 const WORTH_SEARCHING: usize = 48;
 
-/// From this many bytes on that indices select in, rows are asked for ahead of
-/// time.
-const SPREAD: usize = 512 << 10;
-
 impl Pass<'_> {
-    /// Walks once; false where an index is refused.
-    fn run(&self, kernel: &dyn Kernel) -> bool {
-        self.walks(|walk, spread| self.walk(walk, kernel, spread))
-    }
-
-    /// Walks once with the copy kernel that serves the walk.
-    fn copy(&self, copier: Copier) -> bool {
-        self.walks(|walk, spread| {
-            let like = Tile::like(walk, copier.size, spread);
-            self.walk(walk, &Plain(copier.kernel(&like, false, false)), spread)
+    /// Walks with one kernel after the other; false where an index is refused.
+    fn run(&self, walk: &mut Walk, kernels: &[&dyn Kernel]) -> bool {
+        let rest = walk.order(Order::Selected);
+        kernels.iter().all(|kernel| {
+            self.walk(walk, *kernel) && rest.as_deref().is_none_or(|rest| self.walk(rest, *kernel))
         })
     }
 
-    fn walks(&self, visit: impl Fn(&Walk, bool) -> bool) -> bool {
-        let (walk, rest) = plan(self.loops.clone(), self.components.clone(), Order::Selected);
-        let reach = |len: usize, step: isize| len.saturating_mul(step.unsigned_abs());
-        let reaches = self.components.iter().map(|one| reach(one.len, one.step));
-        let spread = reaches.max().is_some_and(|bytes| bytes >= SPREAD);
-        visit(&walk, spread) && rest.is_none_or(|rest| visit(&rest, spread))
+    /// Walks with the copy kernel that serves the loops.
+    fn copy(&self, walk: &mut Walk, copier: Copier) -> bool {
+        let rest = walk.order(Order::Selected);
+        std::iter::once(&*walk).chain(rest.as_deref()).all(|walk| {
+            let like = Tile::like(walk, copier.size, walk.is_spread());
+            self.walk(walk, &Plain(copier.kernel(&like, false, false)))
+        })
     }
 
-    fn walk(&self, walk: &Walk, kernel: &dyn Kernel, spread: bool) -> bool {
+    fn walk(&self, walk: &Walk, kernel: &dyn Kernel) -> bool {
         let scattering = self.scattering;
         run(
             walk,
@@ -211,7 +197,6 @@ impl Pass<'_> {
             (scattering.target.start(), scattering.updates.start()),
             scattering.updates.layout().size(),
             kernel,
-            spread,
         )
     }
 }
@@ -224,8 +209,8 @@ fn run(
     (selected, listed): (*mut u8, *const u8),
     size: usize,
     kernel: &dyn Kernel,
-    spread: bool,
 ) -> bool {
+    let spread = walk.is_spread();
     let outside = AtomicBool::new(false);
     let run = Run {
         walk,
@@ -238,7 +223,7 @@ fn run(
         spread,
         outside: &outside,
     };
-    let rows = turns(&walk.shared) * walk.outer.len * turns(&walk.nest);
+    let rows = walk.rows();
     let row = walk.inner.len.saturating_mul(size);
     let each = if spread { Cost::of_far(rows) } else { Cost::of_near(rows) };
     let bytes = Cost::of_bytes(rows.saturating_mul(row)).times(2.0);
@@ -254,12 +239,12 @@ fn cut(walk: &Walk, row: usize, most: usize) -> (Cut, usize) {
     if most == 1 {
         return nothing;
     }
-    let ordered = walk.nest.iter().position(|one| one.entries).unwrap_or(walk.nest.len());
-    let unit = turns(&walk.nest[ordered..]);
-    let band = walk.nest.last().filter(|last| !last.entries).map_or(1, |last| last.len);
+    let ordered = walk.nest().iter().position(|one| one.entries).unwrap_or(walk.nest().len());
+    let unit = turns(&walk.nest()[ordered..]);
+    let band = walk.nest().last().filter(|last| !last.entries).map_or(1, |last| last.len);
     let lens = [
-        (Cut::Shared, turns(&walk.shared)),
-        (Cut::Entries(unit), turns(&walk.nest) / unit),
+        (Cut::Shared, turns(walk.shared())),
+        (Cut::Entries(unit), turns(walk.nest()) / unit),
         (Cut::Outer, walk.outer.len),
         // Wide bands are read in order.
         (Cut::Band, band / 256),
@@ -268,7 +253,7 @@ fn cut(walk: &Walk, row: usize, most: usize) -> (Cut, usize) {
         return (*cut, most.min(*len));
     }
     let threads = parallel::threads().min(most);
-    let only_entries = ordered == 0 && walk.nest.iter().all(|one| one.step.selected == 0);
+    let only_entries = ordered == 0 && walk.nest().iter().all(|one| one.step.selected == 0);
     let targets = walk.components.iter().map(|one| one.len).product::<usize>();
     if only_entries && row >= WORTH_SEARCHING && targets >= 4 * threads {
         return (Cut::Targets, threads);
@@ -294,54 +279,54 @@ fn countable(entries: usize) -> Result<()> {
     Err(Error::AllocationFailed { bytes: entries.saturating_mul(16) })
 }
 
+/// Whether each index selects a row, and dividing all rows costs less than
+/// sorting the updates.
+fn means_by_rows(walk: &Walk) -> bool {
+    let rows = walk.loops.iter().any(|one| !one.reads_indices() && one.len >= WIDE_ROW);
+    rows && !is_sparse(walk)
+}
+
+/// Whether updates touch little of the target.
+fn is_sparse(walk: &Walk) -> bool {
+    let targets = walk.components.iter().map(|one| one.len).product::<usize>();
+    targets / 4 > entries(&walk.loops)
+}
+
 impl Pass<'_> {
-    /// Whether each index selects a row, and dividing all rows costs less than
-    /// sorting the updates.
-    fn means_by_rows(&self) -> bool {
-        let rows = self.loops.iter().any(|one| !one.reads_indices() && one.len >= WIDE_ROW);
-        rows && !self.is_sparse()
-    }
-
-    /// Whether updates touch little of the target.
-    fn is_sparse(&self) -> bool {
-        let targets = self.components.iter().map(|one| one.len).product::<usize>();
-        targets / 4 > entries(&self.loops)
-    }
-
     /// The mean of rows: the target holds its own sums, and one count serves a
     /// row.
-    fn mean_by_rows(&mut self, kernels: Kernels, init: bool) -> Result<bool> {
-        countable(entries(&self.loops))?;
+    fn mean_by_rows(&self, walk: &mut Walk, kernels: Kernels, init: bool) -> Result<bool> {
+        countable(entries(&walk.loops))?;
         let (Some(start), Some(add), Some(divide)) =
             (kernels.start(Reduction::Mean), kernels.narrow(Reduction::Mean), kernels.divide(init))
         else {
             return Ok(true);
         };
-        let mut counts = combine::Counts::new(&self.loops, &self.components)?;
-        let (walk, _) = plan(counts.loops.clone(), counts.components.clone(), Order::Selected);
+        let mut counts = combine::Counts::new(&walk.loops, &walk.components)?;
+        let counting = (counts.loops.clone(), counts.components.clone());
+        let (counted, _) = Walk::new(counting.0, counting.1, Order::Selected);
         let one = 1_u32;
-        let counted = run(
-            &walk,
-            (Some(self.scattering.indices), self.policy),
-            (counts.start(), (&raw const one).cast()),
-            size_of::<u32>(),
-            &Plain(combine::count),
-            false,
-        );
-        if !counted || (!init && !self.run(&Plain(start))) || !self.run(&Plain(add)) {
+        let arrays = (counts.start(), (&raw const one).cast());
+        let indices = (Some(self.scattering.indices), self.policy);
+        if !run(&counted, indices, arrays, size_of::<u32>(), &Plain(combine::count)) {
             return Ok(false);
         }
-        let (walk, rest) = plan(counts.divide.clone(), Components::new(), Order::Selected);
-        for walk in [Some(walk), rest].into_iter().flatten() {
+        let (start, add) = (Plain(start), Plain(add));
+        let sum: &[&dyn Kernel] = if init { &[&add] } else { &[&start, &add] };
+        if !self.run(walk, sum) {
+            return Ok(false);
+        }
+        let (divided, rest) = Walk::new(counts.divide.clone(), Components::new(), Order::Selected);
+        for walk in std::iter::once(&divided).chain(rest.as_deref()) {
             let arrays = (self.scattering.target.start(), counts.start().cast_const());
-            run(&walk, (None, Policy::Refuse), arrays, size_of::<u32>(), &Plain(divide), false);
+            run(walk, (None, Policy::Refuse), arrays, size_of::<u32>(), &Plain(divide));
         }
         Ok(true)
     }
 
     /// Values that build up beside their targets.
-    fn wide(&self, wide: Wide, init: bool) -> Result<bool> {
-        countable(entries(&self.loops))?;
+    fn wide(&self, walk: &Walk, wide: Wide, init: bool) -> Result<bool> {
+        countable(entries(&walk.loops))?;
         let scattering = self.scattering;
         combine::fold_wide(&combine::Building {
             target: scattering.target.start(),
@@ -349,9 +334,9 @@ impl Pass<'_> {
             size: scattering.updates.layout().size(),
             indices: scattering.indices,
             policy: self.policy,
-            loops: &self.loops,
-            components: &self.components,
-            sparse: self.is_sparse(),
+            loops: &walk.loops,
+            components: &walk.components,
+            sparse: is_sparse(walk),
             wide,
             init,
         })

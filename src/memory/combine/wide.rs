@@ -31,7 +31,7 @@ use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::Indices;
 use crate::memory::tile::{Kernel, Places, Steps, Tile};
 use crate::memory::walk::{
-    Component, Components, Cursor, Loop, Loops, Offsets, Order, plan, turns,
+    Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, turns,
 };
 use crate::parallel::{self, Cost};
 
@@ -172,9 +172,9 @@ impl Group<'_> {
         kernel: unsafe fn(&Tile<'_>),
     ) -> bool {
         let loops = loops.iter().copied().filter(|one| one.len > 1).collect();
-        let (walk, rest) = plan(loops, components.clone(), Order::Selected);
+        let (walk, rest) = Walk::new(loops, components.clone(), Order::Selected);
         let outside = AtomicBool::new(false);
-        for mut walk in [Some(walk), rest].into_iter().flatten() {
+        for mut walk in std::iter::once(walk).chain(rest.map(|rest| *rest)) {
             walk.base = walk.base.after(1, from);
             let run = Run {
                 walk: &walk,
@@ -248,7 +248,7 @@ fn sparse(building: &Building<'_>, lanes: &Loops) -> Result<bool> {
         Sorted { targets: reserved(count)?, slots: reserved(count)?, places: reserved(count)? };
     let collect = Collect(Mutex::new(reserved(count)?));
     let outside = AtomicBool::new(false);
-    let (mut walk, _) = plan(entries, building.components.clone(), Order::Selected);
+    let (mut walk, _) = Walk::new(entries, building.components.clone(), Order::Selected);
     let mut cursor = Cursor::new(&lanes, Offsets::ZERO, 0);
     for _ in 0..turns(&lanes) {
         let (at, _) = cursor.take(1);

@@ -120,7 +120,7 @@ impl Copier {
             && dense
             && axis.step == row as isize
             && axis.len.checked_mul(row) == Some(walk.outer.step.selected as usize)
-            && walk.nest.iter().all(|one| one.step.selected == 0)
+            && walk.nest().iter().all(|one| one.step.selected == 0)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Copies rows whose elements do not follow each other in one of the arrays.
 
+use std::mem::MaybeUninit;
+
 use crate::memory::tile::Tile;
 
 /// The kernel for elements of so many bytes, from the selected to the listed
@@ -27,22 +29,24 @@ fn ends<const GATHER: bool, T>(selected: T, listed: T) -> (T, T) {
 #[allow(unsafe_code)]
 unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     let len = tile.inner.len;
-    let (step, place) = ends::<GATHER, _>(tile.inner.selected, tile.inner.listed);
-    let size = N as isize;
+    // Steps are whole elements.
+    let steps = [tile.inner.selected, tile.inner.listed].map(|step| step / N as isize);
+    let (step, place) = ends::<GATHER, _>(steps[0], steps[1]);
     tile.each(
         0,
         |_| {},
         |selected, listed| {
             let (from, to) = ends::<GATHER, _>(selected, listed);
+            let (from, to) = (from.cast_const().cast(), to.cast());
             // Steps that are compared with constants are handed on as these, so
             // that the compiler moves several elements at a time.
             // SAFETY: the caller's promise, for each row.
             unsafe {
                 match (step, place) {
-                    _ if place != size => row::<N>(from, step, to, place, len),
-                    _ if step == -size => row::<N>(from, -size, to, size, len),
-                    _ if step == 2 * size => row::<N>(from, 2 * size, to, size, len),
-                    _ => row::<N>(from, step, to, size, len),
+                    (-1, 1) => row::<N>(from, -1, to, 1, len),
+                    (2, 1) => row::<N>(from, 2, to, 1, len),
+                    (_, 1) => row::<N>(from, step, to, 1, len),
+                    _ => row::<N>(from, step, to, place, len),
                 }
             }
         },
@@ -50,17 +54,20 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
 }
 
 /// # Safety
-/// `len` elements of `N` bytes, with these steps, can be read from `from` and
-/// written to `to`, and the two do not overlap.
+/// `len` elements of `N` bytes, with these steps in elements, can be read from
+/// `from` and written to `to`, and the two do not overlap.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn row<const N: usize>(from: *const u8, step: isize, to: *mut u8, place: isize, len: usize) {
+unsafe fn row<const N: usize>(
+    from: *const MaybeUninit<[u8; N]>,
+    step: isize,
+    to: *mut MaybeUninit<[u8; N]>,
+    place: isize,
+    len: usize,
+) {
     for k in 0..len as isize {
         // SAFETY: the caller's promise.
-        unsafe {
-            let from = from.wrapping_offset(k.wrapping_mul(step));
-            from.copy_to_nonoverlapping(to.wrapping_offset(k.wrapping_mul(place)), N);
-        }
+        unsafe { to.offset(k * place).write(from.offset(k * step).read()) };
     }
 }
 

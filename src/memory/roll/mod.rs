@@ -20,7 +20,7 @@ use super::copy::{Transfer, Way};
 use super::gather::copy;
 use super::output::Filled;
 use super::strided::Layout;
-use super::walk::{Loop, Loops, Offsets, Order, plan};
+use super::walk::{Loop, Loops, Offsets, Order, Walk};
 
 /// One axis of a roll. The element that ends at `i` comes from
 /// `(i + len - shift) % len`.
@@ -117,7 +117,7 @@ impl<'id> Transfer<'_, 'id> {
                     rows::run(&self, around, start, row);
                 }
                 _ => rectangles(&turns, start, |loops, start| {
-                    let (mut walk, rest) = plan(loops, SmallVec::new(), Order::Listed);
+                    let (mut walk, rest) = Walk::new(loops, SmallVec::new(), Order::Listed);
                     walk.base = start;
                     copy(&self, None, &walk);
                     if let Some(mut walk) = rest {

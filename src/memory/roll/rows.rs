@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use smallvec::SmallVec;
-
 use super::{Turn, rectangles};
 use crate::index::Policy;
 use crate::memory::copy::stage::{self, Stage, Store};
@@ -12,7 +10,7 @@ use crate::memory::copy::{Transfer, rows};
 use crate::memory::cpu::{FEWEST, Pattern};
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::tile::{Kernel, Places, Tile};
-use crate::memory::walk::{Loop, Offsets, Walk, merged, turns};
+use crate::memory::walk::{Offsets, Walk, turns};
 use crate::parallel::{self, Cost};
 
 /// A row and its shift in bytes.
@@ -29,6 +27,16 @@ const SHORT: usize = 2 << 10;
 /// Rolls rows; `around` are the axes outside of them.
 pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, row: Row) {
     let count: usize = around.iter().map(|turn| turn.len).product();
+    if count * row.len <= TINY {
+        let from = transfer.from.start().wrapping_offset(start.selected);
+        // SAFETY: the rows are those of the two arrays, which are borrowed apart
+        // from each other.
+        #[allow(unsafe_code)]
+        unsafe {
+            tiny(around, from, transfer.to.start().wrapping_offset(start.listed), row);
+        }
+        return;
+    }
     let follow = around.last().is_none_or(|turn| turn.to == row.len as isize);
     let store = match Store::of(count * row.len, transfer.fresh) {
         _ if !follow => Store::Direct,
@@ -45,15 +53,8 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
     let store = if shuffle.is_some() { Store::Direct } else { store };
     let kernel = Rotate { row, store, shuffle };
     rectangles(around, start, |loops, base| {
-        let walk = Walk {
-            base,
-            shared: SmallVec::new(),
-            outer: Loop::ONCE,
-            nest: merged(loops),
-            inner: Loop::ONCE,
-            components: SmallVec::new(),
-        };
-        let entries = turns(&walk.nest);
+        let walk = Walk::around_rows(loops, base);
+        let entries = turns(walk.nest());
         let bytes = Cost::of_bytes(entries * row.len);
         let parts = parallel::parts(bytes.plus(Cost::of_near(entries))).min(entries);
         let run = Run {
@@ -69,6 +70,30 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
         };
         run.run(Cut::Entries(1), parts);
     });
+}
+
+/// Arrays of up to this many bytes are copied row by row: to prepare anything
+/// would take longer.
+const TINY: usize = 2 << 10;
+
+/// Rolls all rows that these axes make.
+///
+/// # Safety
+/// They can be read and written from here on, and do not overlap.
+#[allow(unsafe_code)]
+unsafe fn tiny(around: &[Turn], from: *const u8, to: *mut u8, row: Row) {
+    let Some((turn, around)) = around.split_first() else {
+        // SAFETY: the caller's promise.
+        return unsafe { rotate(from, to, row) };
+    };
+    for (first, place, count) in turn.runs() {
+        for k in 0..count as isize {
+            let from = from.wrapping_offset((first as isize + k) * turn.from);
+            let to = to.wrapping_offset((place as isize + k) * turn.to);
+            // SAFETY: the caller's promise, for a turn of this axis.
+            unsafe { tiny(around, from, to, row) };
+        }
+    }
 }
 
 /// How to rearrange the bytes of a short row.

@@ -24,7 +24,7 @@ mod cursor;
 mod order;
 
 pub(super) use cursor::{Cursor, turns};
-pub(super) use order::{Order, Walk, merged, plan};
+pub(super) use order::{Order, Walk};
 use smallvec::SmallVec;
 
 use super::strided::Layout;
@@ -92,7 +92,7 @@ pub(super) type Components = SmallVec<[Component; 2]>;
 /// Says which axes of the three arrays move together, each axis once and in
 /// order.
 ///
-/// Invariant: `loops` and `components` use the first `next` axes of each array
+/// Invariant: the loops and components of `walk` use the first `next` axes of each array
 /// once each, and no loop is longer than one of its axes.
 #[derive(Debug)]
 pub(crate) struct Axes<'a> {
@@ -100,8 +100,7 @@ pub(crate) struct Axes<'a> {
     indices: Option<Layout<'a>>,
     listed: Layout<'a>,
     next: [usize; 3],
-    loops: Loops,
-    components: Components,
+    walk: Walk,
     /// Whether some loop runs not even once.
     empty: bool,
 }
@@ -119,8 +118,7 @@ impl<'a> Axes<'a> {
             indices,
             listed,
             next: [0; 3],
-            loops: SmallVec::new(),
-            components: SmallVec::new(),
+            walk: Walk::of(Loops::new(), Components::new()),
             empty: false,
         }
     }
@@ -147,7 +145,7 @@ impl<'a> Axes<'a> {
     pub(crate) fn select(&mut self) {
         let axis = self.next_selected();
         let (len, step) = (self.selected.shape()[axis], self.selected.stride(axis));
-        self.components.push(Component { len, step, at: 0 });
+        self.walk.components.push(Component { len, step, at: 0 });
     }
 
     fn next_selected(&mut self) -> usize {
@@ -179,7 +177,7 @@ impl<'a> Axes<'a> {
         match len {
             0 => self.empty = true,
             1 => {}
-            _ => self.loops.push(Loop {
+            _ => self.walk.loops.push(Loop {
                 len,
                 step: Offsets {
                     selected: selected.map_or(0, |axis| self.selected.stride(axis)),
@@ -196,26 +194,20 @@ impl<'a> Axes<'a> {
     pub(crate) fn tuple(&mut self) {
         let axis = self.next_indices();
         let indices = self.indices.unwrap_or(self.listed);
-        assert_eq!(indices.shape()[axis], self.components.len(), "an index lacks numbers");
+        assert_eq!(indices.shape()[axis], self.walk.components.len(), "an index lacks numbers");
         let step = indices.stride(axis);
-        for (number, component) in self.components.iter_mut().enumerate() {
+        for (number, component) in self.walk.components.iter_mut().enumerate() {
             component.at = step.wrapping_mul(number as isize);
         }
     }
 
-    /// The loops in row-major order and the numbers of an index; nothing where
-    /// some loop runs not even once.
-    pub(super) fn loops(self) -> Option<(Loops, Components)> {
+    /// The loops in row-major order; nothing where some loop runs not even
+    /// once.
+    #[inline]
+    pub(super) fn finish(&mut self) -> Option<&mut Walk> {
         let rank = |layout: Layout<'_>| layout.shape().len();
         let ranks = [rank(self.selected), self.indices.map_or(0, rank), rank(self.listed)];
         assert_eq!(self.next, ranks, "an operation leaves axes of an array out");
-        if self.empty { None } else { Some((self.loops, self.components)) }
-    }
-
-    /// The loops in the order of memory, and those that remain where one was
-    /// cut in tiles.
-    pub(super) fn finish(self, order: Order) -> Option<(Walk, Option<Walk>)> {
-        let (loops, components) = self.loops()?;
-        Some(order::plan(loops, components, order))
+        if self.empty { None } else { Some(&mut self.walk) }
     }
 }

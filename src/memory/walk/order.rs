@@ -16,9 +16,7 @@
 //!       output[k, c] = data[k, c]    of the output are written together
 //! ```
 
-use smallvec::SmallVec;
-
-use super::{Components, Loop, Loops, Offsets};
+use super::{Components, Loop, Loops, Offsets, turns};
 
 /// Which array's memory the order follows first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,50 +32,121 @@ pub(in crate::memory) enum Order {
 pub(in crate::memory) struct Walk {
     /// Where the loops start.
     pub(in crate::memory) base: Offsets,
-    /// Loops that read no indices, outside all that do: what indices select is
-    /// worked out once for all their turns.
-    pub(in crate::memory) shared: SmallVec<[Loop; 2]>,
-    /// The innermost of them, which kernels run themselves.
+    pub(in crate::memory) components: Components,
+    /// The innermost of the shared loops, which kernels run themselves.
     pub(in crate::memory) outer: Loop,
-    /// The loops over entries.
-    pub(in crate::memory) nest: Loops,
     /// The loop over the elements of a row, inside all that read indices.
     pub(in crate::memory) inner: Loop,
-    pub(in crate::memory) components: Components,
+    /// All loops, outermost first.
+    pub(in crate::memory) loops: Loops,
+    shared: usize,
+    nest: (usize, usize),
+}
+
+impl Walk {
+    /// Loops that were given in row-major order, not yet in that of memory.
+    #[inline]
+    pub(super) fn of(loops: Loops, components: Components) -> Self {
+        let (outer, inner) = (Loop::ONCE, Loop::ONCE);
+        let base = Offsets::ZERO;
+        Walk { base, components, outer, inner, loops, shared: 0, nest: (0, 0) }
+    }
+
+    /// The loops in the order of memory, and those that remain where one was
+    /// cut in tiles.
+    pub(in crate::memory) fn new(
+        loops: Loops,
+        components: Components,
+        order: Order,
+    ) -> (Self, Option<Box<Self>>) {
+        let mut walk = Walk::of(loops, components);
+        let rest = walk.order(order);
+        (walk, rest)
+    }
+
+    /// Loops around a row that a kernel runs as a whole, as they are given.
+    pub(in crate::memory) fn around_rows(mut loops: Loops, base: Offsets) -> Self {
+        merge(&mut loops);
+        let nest = (0, loops.len());
+        Walk { base, nest, ..Walk::of(loops, Components::new()) }
+    }
+
+    /// Loops that read no indices, outside all that do: what indices select is
+    /// worked out once for all their turns.
+    #[inline]
+    pub(in crate::memory) fn shared(&self) -> &[Loop] {
+        &self.loops[..self.shared]
+    }
+
+    /// The loops over entries.
+    #[inline]
+    pub(in crate::memory) fn nest(&self) -> &[Loop] {
+        &self.loops[self.nest.0..self.nest.1]
+    }
+
+    /// How many rows all loops but the innermost make.
+    pub(in crate::memory) fn rows(&self) -> usize {
+        turns(self.shared()) * self.outer.len * turns(self.nest())
+    }
+
+    /// Whether what indices select lies further apart than the caches near a
+    /// core reach.
+    pub(in crate::memory) fn is_spread(&self) -> bool {
+        /// Bytes.
+        const SPREAD: usize = 512 << 10;
+        let reach = |len: usize, step: isize| len.saturating_mul(step.unsigned_abs());
+        self.components.iter().any(|one| reach(one.len, one.step) >= SPREAD)
+    }
+
+    /// Puts loops in the order of memory. Where one is cut in tiles, what makes
+    /// no whole tile is left to a walk of its own.
+    #[inline]
+    pub(in crate::memory) fn order(&mut self, order: Order) -> Option<Box<Self>> {
+        let steps = self.components.iter().map(|one| one.step.unsigned_abs());
+        let keys = Keys { across: steps.filter(|&step| step != 0).min().unwrap_or(0) };
+        sort(&mut self.loops, |one| match order {
+            Order::Listed => keys.listed(one),
+            Order::Selected => keys.selected(one),
+        });
+        merge(&mut self.loops);
+        let cut = if self.loops.len() > 1 { tile(&mut self.loops, keys, order) } else { None };
+        self.arrange();
+        cut.filter(|cut| cut.rest > 0).map(|cut| self.rest(cut))
+    }
+
+    #[cold]
+    fn rest(&self, cut: Cut) -> Box<Self> {
+        let mut loops = self.loops.clone();
+        loops.remove(cut.tiles);
+        if let Some(inner) = loops.last_mut() {
+            inner.len = cut.rest;
+        }
+        let mut rest = Walk::of(loops, self.components.clone());
+        rest.base = cut.base;
+        rest.arrange();
+        Box::new(rest)
+    }
+
+    /// Gives each loop its task.
+    #[inline]
+    fn arrange(&mut self) {
+        let mut end = self.loops.len();
+        if let Some(last) = self.loops.last().filter(|last| !last.reads_indices()) {
+            self.inner = *last;
+            end -= 1;
+        }
+        let reads = self.loops[..end].iter().position(Loop::reads_indices);
+        let start = reads.unwrap_or(0);
+        if start > 0 {
+            self.shared = start - 1;
+            self.outer = self.loops[start - 1];
+        }
+        self.nest = (start, end);
+    }
 }
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
-
-/// Puts loops, given in row-major order, in the order of memory.
-#[inline]
-pub(in crate::memory) fn plan(
-    mut loops: Loops,
-    components: Components,
-    order: Order,
-) -> (Walk, Option<Walk>) {
-    let across = components.iter().map(|one| one.step.unsigned_abs()).filter(|&step| step != 0);
-    let keys = Keys { across: across.min().unwrap_or(0) };
-    sort(&mut loops, |one| match order {
-        Order::Listed => keys.listed(one),
-        Order::Selected => keys.selected(one),
-    });
-    merge(&mut loops);
-    let cut = if loops.len() > 1 { tile(&mut loops, keys, order) } else { None };
-    let rest = cut.map(|cut| {
-        let mut loops = loops.clone();
-        let at = cut.tiles;
-        loops.remove(at);
-        if let Some(inner) = loops.last_mut() {
-            inner.len = cut.rest;
-        }
-        let mut walk = arrange(loops, components.clone());
-        walk.base = cut.base;
-        walk
-    });
-    let rest = rest.filter(|_| cut.is_some_and(|cut| cut.rest > 0));
-    (arrange(loops, components), rest)
-}
 
 /// How far the turns of a loop are apart.
 #[derive(Clone, Copy)]
@@ -107,12 +176,6 @@ fn sort(loops: &mut Loops, key: impl Fn(&Loop) -> usize) {
             at -= 1;
         }
     }
-}
-
-/// Loops merged where no array jumps between them.
-pub(in crate::memory) fn merged(mut loops: Loops) -> Loops {
-    merge(&mut loops);
-    loops
 }
 
 /// Merges loops that no array jumps between.
@@ -193,20 +256,4 @@ fn tile(loops: &mut Loops, keys: Keys, order: Order) -> Option<Cut> {
     let at = loops.len();
     loops.extend([across, partner_loop, Loop { len, ..strip }]);
     Some(Cut { tiles: at, rest: strip.len % len, base })
-}
-
-/// Gives each loop its task.
-#[inline]
-fn arrange(mut loops: Loops, components: Components) -> Walk {
-    let inner = match loops.last() {
-        Some(last) if !last.reads_indices() => loops.pop().unwrap_or(Loop::ONCE),
-        _ => Loop::ONCE,
-    };
-    let mut shared = SmallVec::new();
-    let mut outer = Loop::ONCE;
-    if let Some(first) = loops.iter().position(Loop::reads_indices) {
-        shared.extend(loops.drain(..first));
-        outer = shared.pop().unwrap_or(Loop::ONCE);
-    }
-    Walk { base: Offsets::ZERO, shared, outer, nest: loops, inner, components }
 }

@@ -125,7 +125,8 @@ fn of_shapes(table: &mut Table) {
 }
 
 fn names_of_reductions(table: &mut Table) {
-    for name in ["", " ", "Sum", "SUM", "sum ", " mean", "none\0", "average", "мin", "add", "mul"]
+    for name in
+        ["", " ", "Sum", "SUM", "sum ", " mean", "none\0", "average", "мin", "addition", "times"]
     {
         table.case(format!("reduction {name:?}"), || {
             let refused = name.parse::<Reduction>();
