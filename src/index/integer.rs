@@ -25,9 +25,10 @@ pub(crate) trait Meaning: Copy + 'static {
     /// The position from the front that a value in `-len..=len - 1` means;
     /// some number `>= len` for every other value.
     fn position(self, len: usize) -> u64;
-    /// Whether the value is in `-len..=len - 1`, or for unsigned types below
-    /// `len`, in fewer instructions than its position takes.
-    fn is_inside(self, len: usize) -> bool;
+    /// A number that is negative where the value is outside `-len..=len - 1`,
+    /// or for unsigned types not below `len`. Those of many indices are combined
+    /// by "or" and looked at once: three instructions an index.
+    fn outside(self, len: usize) -> i64;
     /// The nearest position of an axis of length `len > 0`.
     fn clip(self, len: usize) -> usize;
     /// The value modulo `len > 0`.
@@ -48,10 +49,10 @@ macro_rules! signed {
                 (value + (len as i64 & (value >> 63))) as u64
             }
             #[inline(always)]
-            fn is_inside(self, len: usize) -> bool {
-                // Values below `-len` stay negative and those from `len` on
-                // reach `2 * len`, which fits in u64.
-                ((self as i64).wrapping_add(len as i64) as u64) < 2 * len as u64
+            fn outside(self, len: usize) -> i64 {
+                // Where one of them wraps around, the other is negative.
+                let (value, len) = (self as i64, len as i64);
+                value.wrapping_add(len) | (len - 1).wrapping_sub(value)
             }
             #[inline(always)]
             fn clip(self, len: usize) -> usize {
@@ -80,8 +81,9 @@ macro_rules! unsigned {
                 self as u64
             }
             #[inline(always)]
-            fn is_inside(self, len: usize) -> bool {
-                (self as u64) < len as u64
+            fn outside(self, len: usize) -> i64 {
+                let value = self as i64;
+                value | (len as i64 - 1).wrapping_sub(value)
             }
             #[inline(always)]
             fn clip(self, len: usize) -> usize {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use super::copy::stage::Store;
 use super::copy::{Gather, Transfer};
 use super::cpu::STREAMED;
-use super::indexed::{Cut, Run};
+use super::indexed::{Cut, Run, unit};
 use super::indices::{CHUNK, Indices};
 use super::output::Filled;
 use super::tile::Tile;
@@ -107,9 +107,10 @@ pub(super) fn copy(
 
 /// The loop to cut: the outermost that is long enough, or the longest.
 fn cut(walk: &Walk, parts: usize) -> Cut {
+    let unit = unit(walk.nest());
     let lens = [
         (Cut::Shared, turns(walk.shared())),
-        (Cut::Entries(1), turns(walk.nest())),
+        (Cut::Entries(unit), turns(walk.nest()) / unit),
         (Cut::Outer, walk.outer.len),
         (Cut::Inner, walk.inner.len),
     ];

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::buffer::{Buffer, Slots};
 use super::indices::{CHUNK, Indices, Lane, NOWHERE};
-use super::tile::{Kernel, Places, Tile};
+use super::tile::{Kernel, Next, Places, Tile};
 use super::walk::{Component, Cursor, Loop, Loops, Offsets, Walk, turns};
 use crate::index::Policy;
 use crate::parallel;
@@ -133,8 +133,8 @@ struct Chunk {
     every: Option<isize>,
     /// Whether some of the offsets are [`NOWHERE`].
     gaps: bool,
-    /// How many turns of the loops they took.
-    turns: usize,
+    /// The indices that come next.
+    next: Next,
 }
 
 impl Run<'_> {
@@ -176,19 +176,106 @@ impl Run<'_> {
         part: &Part,
         rooms: &mut Rooms<'_>,
     ) {
+        if let Some((run, around)) = short_run(nest) {
+            let runs = entries.start / run.len..entries.end / run.len;
+            return self.runs(run, around, base, runs, part, rooms);
+        }
         let mut cursor = Cursor::new(nest, base, entries.start);
+        let run = nest.last().copied().unwrap_or(Loop::ONCE);
         let mut left = entries.len();
         while left > 0 {
-            let most = left.min(CHUNK);
-            let Some(mut chunk) = self.chunk(nest, &mut cursor, most, rooms) else {
+            let (at, count) = cursor.take(left.min(CHUNK));
+            left -= count;
+            rooms.offsets.clear();
+            let Some(gaps) = self.resolve(at.indices, run, count, rooms) else {
                 return self.outside.store(true, Ordering::Relaxed);
             };
-            left -= chunk.turns;
-            if let Some(targets) = &part.targets {
-                keep(&mut chunk, rooms, targets);
+            if run.step.selected != 0 {
+                add_ramp(rooms.offsets.values_mut(), 0, run.step.selected, gaps);
             }
-            self.shared(&chunk, rooms, part);
+            let next = match &self.indices {
+                Some(indices) if count == CHUNK => {
+                    indices.start().wrapping_offset(at.after(count, run.step).indices)
+                }
+                _ => std::ptr::null(),
+            };
+            let next = Next { start: next, step: run.step.indices };
+            self.chunk(Chunk { base: at, every: Some(run.step.listed), gaps, next }, rooms, part);
         }
+    }
+
+    /// The same where the innermost loop is short: as many of its runs as make
+    /// a chunk are put together.
+    fn runs(
+        &self,
+        run: Loop,
+        around: &[Loop],
+        base: Offsets,
+        runs: Range<usize>,
+        part: &Part,
+        rooms: &mut Rooms<'_>,
+    ) {
+        let outer = around.last().copied().unwrap_or(Loop::ONCE);
+        let follows = |of: &dyn Fn(&Offsets) -> isize| {
+            let seamless = |outer: &Loop, inner: &Loop| {
+                of(&inner.step).checked_mul(inner.len as isize) == Some(of(&outer.step))
+            };
+            seamless(&outer, &run) && around.windows(2).all(|pair| seamless(&pair[0], &pair[1]))
+        };
+        let (together, apart) = (follows(&|step| step.indices), !follows(&|step| step.listed));
+        let mut cursor = Cursor::new(around, base, runs.start);
+        let mut left = runs.len();
+        while left > 0 {
+            let most = left.min(CHUNK / run.len);
+            left -= most;
+            rooms.offsets.clear();
+            rooms.places.clear();
+            let (mut at, mut count) = cursor.take(most);
+            let mut base = Offsets { listed: at.listed, ..Offsets::ZERO };
+            let (mut gaps, mut taken) = (Some(false), 0);
+            if together {
+                gaps = self.resolve(at.indices, run, most * run.len, rooms);
+            }
+            loop {
+                if !together {
+                    for turn in 0..count {
+                        let at = at.after(turn, outer.step).indices;
+                        let more = self.resolve(at, run, run.len, rooms);
+                        gaps = gaps.zip(more).map(|(some, more)| some | more);
+                    }
+                }
+                let Some(gaps) = gaps else {
+                    return self.outside.store(true, Ordering::Relaxed);
+                };
+                let slots = taken * run.len..(taken + count) * run.len;
+                let offsets = rooms.offsets.values_mut()[slots].chunks_exact_mut(run.len);
+                let mut start = at;
+                for offsets in offsets {
+                    add_ramp(offsets, start.selected, run.step.selected, gaps);
+                    if apart {
+                        rooms.places.extend_ramp(run.len, start.listed, run.step.listed);
+                    }
+                    start = start.after(1, outer.step);
+                }
+                taken += count;
+                if taken == most {
+                    break;
+                }
+                (at, count) = cursor.take(most - taken);
+            }
+            if apart {
+                base.listed = 0;
+            }
+            let (every, gaps) = ((!apart).then_some(run.step.listed), gaps == Some(true));
+            self.chunk(Chunk { base, every, gaps, next: Next::NONE }, rooms, part);
+        }
+    }
+
+    fn chunk(&self, mut chunk: Chunk, rooms: &mut Rooms<'_>, part: &Part) {
+        if let Some(targets) = &part.targets {
+            keep(&mut chunk, rooms, targets);
+        }
+        self.shared(&chunk, rooms, part);
     }
 
     /// Hands a chunk to the kernel in each turn of the shared loops.
@@ -200,6 +287,7 @@ impl Run<'_> {
             listed: self.listed.wrapping_offset(chunk.base.listed),
             offsets: rooms.offsets.values(),
             places: chunk.every.map_or(Places::Each(rooms.places.values()), Places::Every),
+            next: chunk.next,
             ..Tile::like(walk, self.size, self.spread)
         };
         tile.outer.len = part.outer.len();
@@ -242,66 +330,6 @@ impl Run<'_> {
                 first += run.len();
             }
         }
-    }
-
-    /// Puts the next entries, up to `most`, in the room; nothing where an index
-    /// is refused.
-    #[inline]
-    fn chunk(
-        &self,
-        nest: &[Loop],
-        cursor: &mut Cursor<'_>,
-        most: usize,
-        rooms: &mut Rooms<'_>,
-    ) -> Option<Chunk> {
-        let run = nest.last().copied().unwrap_or(Loop::ONCE);
-        let (at, count) = cursor.take(most);
-        rooms.offsets.clear();
-        if count < most && nest.len() > 1 {
-            return self.chunk_of_runs(nest, cursor, (at, count), most, rooms);
-        }
-        let gaps = self.resolve(at.indices, run, count, rooms)?;
-        if run.step.selected != 0 {
-            add_ramp(rooms.offsets.values_mut(), 0, run.step.selected, gaps);
-        }
-        Some(Chunk { base: at, every: Some(run.step.listed), gaps, turns: count })
-    }
-
-    /// The same from several runs of the innermost loop, of which this is the
-    /// first.
-    fn chunk_of_runs(
-        &self,
-        nest: &[Loop],
-        cursor: &mut Cursor<'_>,
-        first: (Offsets, usize),
-        most: usize,
-        rooms: &mut Rooms<'_>,
-    ) -> Option<Chunk> {
-        let run = nest.last().copied().unwrap_or(Loop::ONCE);
-        let apart = !follows(nest, |step| step.listed);
-        let together = follows(nest, |step| step.indices);
-        rooms.places.clear();
-        let mut gaps = together && self.resolve(first.0.indices, run, most, rooms)?;
-        let (mut at, mut count) = first;
-        let mut turns = 0;
-        loop {
-            if !together {
-                gaps |= self.resolve(at.indices, run, count, rooms)?;
-            }
-            let offsets = &mut rooms.offsets.values_mut()[turns..turns + count];
-            add_ramp(offsets, at.selected, run.step.selected, gaps);
-            if apart {
-                rooms.places.extend_ramp(count, at.listed, run.step.listed);
-            }
-            turns += count;
-            if turns == most {
-                break;
-            }
-            (at, count) = cursor.take(most - turns);
-        }
-        let listed = if apart { 0 } else { first.0.listed };
-        let base = Offsets { listed, ..Offsets::ZERO };
-        Some(Chunk { base, every: (!apart).then_some(run.step.listed), gaps, turns })
     }
 
     /// Adds what the indices of a run select to the room; tells whether some
@@ -372,11 +400,16 @@ fn keep(chunk: &mut Chunk, rooms: &mut Rooms<'_>, targets: &Range<isize>) {
     chunk.gaps = false;
 }
 
-/// Whether one array's places in nested loops follow each other with the step
-/// of the innermost loop.
-fn follows(nest: &[Loop], of: impl Fn(&Offsets) -> isize) -> bool {
-    nest.windows(2)
-        .all(|pair| of(&pair[1].step).checked_mul(pair[1].len as isize) == Some(of(&pair[0].step)))
+/// The innermost loop and those around it, where it is so short that many of
+/// its runs make a chunk. Parts of the loops over entries hold whole runs.
+fn short_run(nest: &[Loop]) -> Option<(Loop, &[Loop])> {
+    let (run, around) = nest.split_last()?;
+    (!around.is_empty() && run.len <= CHUNK / 4).then_some((*run, around))
+}
+
+/// How many entries of these loops stay together where they are cut.
+pub(super) fn unit(nest: &[Loop]) -> usize {
+    short_run(nest).map_or(1, |(run, _)| run.len)
 }
 
 /// Adds `start`, `start + step`, ... to offsets.

@@ -93,6 +93,18 @@ impl<'a> Indices<'a> {
         unsafe { (self.kind.resolve)(lane, component, policy, offsets) }
     }
 
+    /// Whether there are many, that take at least twice as many bytes as a
+    /// target, none of which stands for several updates.
+    pub(crate) fn outweigh(&self, target: usize) -> bool {
+        /// From how many on it matters.
+        const MANY: usize = 1 << 10;
+        let layout = self.layout();
+        let own = (0..layout.shape().len())
+            .all(|axis| layout.shape()[axis] <= 1 || layout.stride(axis) != 0);
+        let count = layout.len();
+        own && count >= MANY && count.saturating_mul(self.kind.size) >= target.saturating_mul(2)
+    }
+
     /// Whether all indices are within the axes that their numbers select along.
     pub(super) fn inside(&self, components: &[Component]) -> bool {
         let rank = self.layout().shape().len();
@@ -272,35 +284,52 @@ fn resolve_each<I: Meaning>(
     policy: Policy,
     offsets: &mut [MaybeUninit<isize>],
 ) -> bool {
-    let Component { len, step, .. } = component;
-    let slots = offsets.iter_mut().zip(indices);
+    // Steps are mostly powers of two, and to shift takes less than to multiply.
     // Less than `len`, a position fits, and so does the offset of an element.
-    let offset = |position: u64| (position as isize).wrapping_mul(step);
-    let inside = |position: u64| position < len as u64;
-    let mut all = true;
+    let Component { len, step, .. } = component;
+    if step.count_ones() == 1 {
+        let shift = step.trailing_zeros();
+        let offset = |position: u64| (position << shift) as isize;
+        return resolve_to(indices, len, policy, offsets, offset);
+    }
+    resolve_to(indices, len, policy, offsets, |position| (position as isize).wrapping_mul(step))
+}
+
+#[inline(always)]
+fn resolve_to<I: Meaning>(
+    indices: impl Iterator<Item = I>,
+    len: usize,
+    policy: Policy,
+    offsets: &mut [MaybeUninit<isize>],
+    offset: impl Fn(u64) -> isize,
+) -> bool {
+    let slots = offsets.iter_mut().zip(indices);
+    // Negative where a position was out of bounds.
+    let mut bits = 0;
+    let last = len as i64 - 1;
     match policy {
-        // Nothing but an addition, a comparison and a product: the compiler
-        // does several at a time.
         Policy::Refuse => slots.for_each(|(slot, index)| {
             let position = index.position(len);
-            all &= inside(position);
+            bits |= position as i64 | last.wrapping_sub(position as i64);
             slot.write(offset(position));
         }),
         Policy::Skip => slots.for_each(|(slot, index)| {
             let position = index.position(len);
-            all &= inside(position);
-            slot.write(if inside(position) { offset(position) } else { NOWHERE });
+            let outside = position as i64 | last.wrapping_sub(position as i64);
+            bits |= outside;
+            slot.write(if outside < 0 { NOWHERE } else { offset(position) });
         }),
         Policy::Clip => slots.for_each(|(slot, index)| {
             slot.write(offset(index.clip(len).min(len - 1) as u64));
         }),
         Policy::Wrap => slots.for_each(|(slot, index)| {
             let position = index.position(len);
-            let position = if inside(position) { position } else { index.wrap(len) as u64 };
+            let inside = position < len as u64;
+            let position = if inside { position } else { index.wrap(len) as u64 };
             slot.write(offset(position));
         }),
     }
-    all
+    bits >= 0
 }
 
 /// Whether all indices of a lane are within an axis of `len`.
@@ -313,14 +342,14 @@ unsafe fn all_inside<I: Meaning>(lane: Lane, count: usize, len: usize) -> bool {
     if lane.step != size_of::<I>() as isize {
         let at = |k: usize| start.wrapping_byte_offset(k as isize * lane.step);
         // SAFETY: the caller's promise.
-        return (0..count).all(|k| unsafe { *at(k) }.is_inside(len));
+        return (0..count).all(|k| unsafe { *at(k) }.outside(len) >= 0);
     }
     // SAFETY: the caller's promise.
     let indices = unsafe { std::slice::from_raw_parts(start, count) };
     let by_blocks = || {
         indices.chunks(CHUNK).all(|block| {
             // A block without a branch, then a decision.
-            !block.iter().fold(false, |any, index| any | !index.is_inside(len))
+            block.iter().fold(0, |bits, index| bits | index.outside(len)) >= 0
         })
     };
     #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -6,7 +6,7 @@ use ndarray::{ArrayRef, Dimension};
 
 use super::combine::{self, Fold, Kernels, Plain, Wide};
 use super::copy::{Copier, Way, is_plain};
-use super::indexed::{Cut, Run};
+use super::indexed::{Cut, Run, unit};
 use super::indices::{CHUNK, Indices};
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::{Kernel, Tile};
@@ -240,7 +240,7 @@ fn cut(walk: &Walk, row: usize, most: usize) -> (Cut, usize) {
         return nothing;
     }
     let ordered = walk.nest().iter().position(|one| one.entries).unwrap_or(walk.nest().len());
-    let unit = turns(&walk.nest()[ordered..]);
+    let unit = turns(&walk.nest()[ordered..]).max(unit(walk.nest()));
     let band = walk.nest().last().filter(|last| !last.entries).map_or(1, |last| last.len);
     let lens = [
         (Cut::Shared, turns(walk.shared())),

@@ -1,5 +1,6 @@
 //! What a kernel is handed: a few loops over two arrays.
 
+use super::cpu;
 use super::walk::{Loop, Walk};
 
 /// A loop over two arrays: how often, and by how many bytes each turn moves in
@@ -46,7 +47,33 @@ pub(super) struct Tile<'t> {
     /// Whether what the offsets select is spread over more memory than the
     /// caches near a core hold, so that asking for it ahead of time pays.
     pub(super) spread: bool,
+    /// What is read after this tile.
+    pub(super) next: Next,
 }
+
+/// The indices that a walk reads next, to be asked for ahead of time: chunks are
+/// resolved and worked on in turn, and memory would rest meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Next {
+    /// Null where there are none.
+    pub(super) start: *const u8,
+    pub(super) step: isize,
+}
+
+impl Next {
+    pub(super) const NONE: Self = Next { start: std::ptr::null(), step: 0 };
+
+    /// Asks for those of the block of entries with this number.
+    #[inline(always)]
+    fn ask(self, block: usize) {
+        if !self.start.is_null() {
+            cpu::prefetch_line(self.start.wrapping_offset(self.step * (block * BLOCK) as isize));
+        }
+    }
+}
+
+/// Entries whose indices share a cache line, where they have 8 bytes.
+const BLOCK: usize = 8;
 
 impl<'t> Tile<'t> {
     /// A tile with the loops of a walk, of no entry yet.
@@ -66,6 +93,7 @@ impl<'t> Tile<'t> {
             inner: steps(&walk.inner),
             size,
             spread,
+            next: Next::NONE,
         }
     }
 
@@ -89,10 +117,25 @@ impl<'t> Tile<'t> {
             };
             match self.places {
                 Places::Every(step) => {
-                    for (k, &offset) in self.offsets.iter().enumerate() {
+                    // Blocks of a constant length, which the compiler unrolls.
+                    let place = |k: usize| listed.wrapping_offset(step.wrapping_mul(k as isize));
+                    let blocks = self.offsets.chunks_exact(BLOCK);
+                    let rest = self.offsets.len() - blocks.remainder().len();
+                    let (mut first, mut place_of_block) = (0, listed);
+                    for block in blocks {
+                        self.next.ask(first / BLOCK);
+                        for k in 0..BLOCK {
+                            early(first + k);
+                            let place = step.wrapping_mul(k as isize);
+                            let place = place_of_block.wrapping_offset(place);
+                            visit(selected.wrapping_offset(block[k]), place);
+                        }
+                        first += BLOCK;
+                        place_of_block = place_of_block.wrapping_offset(step * BLOCK as isize);
+                    }
+                    for k in rest..self.offsets.len() {
                         early(k);
-                        let place = step.wrapping_mul(k as isize);
-                        visit(selected.wrapping_offset(offset), listed.wrapping_offset(place));
+                        visit(selected.wrapping_offset(self.offsets[k]), place(k));
                     }
                 }
                 Places::Each(places) => {

@@ -7,7 +7,7 @@ use super::plan::Plan;
 use crate::error::Result;
 use crate::index::IndexInteger;
 use crate::memory::{Indices, Scattering};
-use crate::reduction::{self, ReduceElement};
+use crate::reduction::{self, ReduceElement, Reduction};
 use crate::roll::standard_copy;
 
 /// A copy of the data with updates written over it.
@@ -90,5 +90,14 @@ where
     let plan = Plan::new(target.shape(), indices.shape(), updates.shape(), attributes)?;
     let indices = Indices::of(indices);
     let (reduction, init) = (attributes.reduction, attributes.use_init_val);
+    // To copy a target there and back may cost less than to look at so many
+    // indices before the first is used.
+    let small = reduction != Reduction::Mean && indices.outweigh(target.len() * size_of::<A>());
+    if let Some(mut copy) = small.then(|| standard_copy(target).ok()).flatten() {
+        let scattering = Scattering::reduce(&mut copy, updates, indices, reduction, init);
+        plan.run(scattering, indices, false)?;
+        target.assign(&copy);
+        return Ok(());
+    }
     plan.run(Scattering::reduce(target, updates, indices, reduction, init), indices, true)
 }

@@ -29,7 +29,7 @@ use crate::index::Policy;
 use crate::memory::alloc::{repeated, reserved};
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::Indices;
-use crate::memory::tile::{Kernel, Places, Steps, Tile};
+use crate::memory::tile::{Kernel, Next, Places, Steps, Tile};
 use crate::memory::walk::{
     Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, turns,
 };
@@ -319,6 +319,7 @@ impl Sorted {
             inner: Steps { len: row.len, selected: row.step.selected, listed: size },
             size: wide.size,
             spread: false,
+            next: Next::NONE,
         };
         let adds = Tile {
             selected: room,
@@ -329,6 +330,7 @@ impl Sorted {
             inner: Steps { len: row.len, selected: size, listed: row.step.listed },
             size: building.size,
             spread: false,
+            next: Next::NONE,
         };
         // SAFETY: the offsets are what indices in bounds select, the places are
         // those of their updates, and there is room for the slots of as many

@@ -41,8 +41,14 @@ const FAR: usize = 4096;
 /// is read.
 #[inline(always)]
 pub(super) fn prefetch(first: *const u8, bytes: usize) {
+    prefetch_all(first, bytes.min(FAR));
+}
+
+/// Asks for all lines of `bytes` at `first`.
+#[inline(always)]
+pub(super) fn prefetch_all(first: *const u8, bytes: usize) {
     let mut line = 0;
-    while line < bytes.min(FAR) {
+    while line < bytes {
         prefetch_line(first.wrapping_add(line));
         line += 64;
     }

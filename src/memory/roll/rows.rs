@@ -8,7 +8,7 @@ use crate::index::Policy;
 use crate::memory::copy::stage::{self, Stage, Store};
 use crate::memory::copy::{Transfer, rows};
 use crate::memory::cpu::{FEWEST, Pattern};
-use crate::memory::indexed::{Cut, Run};
+use crate::memory::indexed::{Cut, Run, unit};
 use crate::memory::tile::{Kernel, Places, Tile};
 use crate::memory::walk::{Offsets, Walk, turns};
 use crate::parallel::{self, Cost};
@@ -56,7 +56,8 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
         let walk = Walk::around_rows(loops, base);
         let entries = turns(walk.nest());
         let bytes = Cost::of_bytes(entries * row.len);
-        let parts = parallel::parts(bytes.plus(Cost::of_near(entries))).min(entries);
+        let unit = unit(walk.nest());
+        let parts = parallel::parts(bytes.plus(Cost::of_near(entries))).min(entries / unit);
         let run = Run {
             walk: &walk,
             indices: None,
@@ -68,7 +69,7 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
             spread: false,
             outside: &AtomicBool::new(false),
         };
-        run.run(Cut::Entries(1), parts);
+        run.run(Cut::Entries(unit), parts);
     });
 }
 
@@ -208,7 +209,8 @@ impl Rotate {
         let step = self.row.len as isize;
         match tile.places {
             Places::Every(every) if every == step => first..end,
-            Places::Every(_) if self.store == Store::Direct => first..end,
+            // Rows that are copied straight need not follow each other.
+            _ if self.store == Store::Direct && self.shuffle.is_none() => first..end,
             Places::Every(_) => first..first + 1,
             Places::Each(places) => {
                 let jump = places[first..end].windows(2).position(|pair| pair[1] - pair[0] != step);
