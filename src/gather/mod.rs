@@ -2,14 +2,16 @@
 
 mod attributes;
 mod plan;
-mod run;
 
 pub use attributes::{Gather, GatherArgument};
 
 use ndarray::{Array, ArrayD, DimAdd, Dimension, RemoveAxis};
 
-use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAxis};
+use crate::arguments::{
+    ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxis, Results, Slot, Suggests,
+};
 use crate::error::Result;
+use crate::family;
 use crate::index::IndexInteger;
 
 /// What a [`gather`](GatherExt::gather) from an array of dimension `D` by
@@ -73,7 +75,7 @@ pub trait GatherExt: AsArrayRef {
         Self::Dim: RemoveAxis,
         <Self::Dim as Dimension>::Smaller: DimAdd<I::Dim>,
     {
-        run::returned(self.as_array(), &indices.view(), &Gather::along(axis))
+        family::read(&Gather::along(axis), self.as_array(), &indices.view())
     }
 
     /// Returns the slices of `self` that `indices` name, with batch dimensions
@@ -120,13 +122,13 @@ pub trait GatherExt: AsArrayRef {
     fn gather_with<I>(
         &self,
         indices: &I,
-        attributes: impl GatherArgument<Self::Elem>,
+        attributes: impl IntoAttributes<Gather<Self::Elem>>,
     ) -> Result<ArrayD<Self::Elem>>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        run::returned(self.as_array(), &indices.view(), &attributes.attributes())
+        family::read(&attributes.into_attributes(), self.as_array(), &indices.view())
     }
 
     /// Writes what [`gather_with`](Self::gather_with) returns into `out`, an
@@ -166,15 +168,16 @@ pub trait GatherExt: AsArrayRef {
     fn gather_into<I, O>(
         &self,
         indices: &I,
-        attributes: impl GatherArgument<Self::Elem>,
+        attributes: impl IntoAttributes<Gather<Self::Elem>>,
         out: &mut O,
     ) -> Result<()>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        O: AsArrayMut<Elem = Self::Elem> + ?Sized,
+        O: AsArrayMut<Elem: Slot<Self::Elem>> + ?Sized,
         Self::Elem: Clone + Send + Sync,
+        dyn Results<Self::Elem>: Suggests<O::Elem>,
     {
-        run::into(self.as_array(), &indices.view(), &attributes.attributes(), out.as_array_mut())
+        family::read_into(&attributes.into_attributes(), self.as_array(), &indices.view(), out)
     }
 }
 

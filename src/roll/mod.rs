@@ -5,7 +5,7 @@ mod run;
 
 use ndarray::Array;
 
-use crate::arguments::{AsArrayMut, AsArrayRef, IntoAxes, IntoShifts};
+use crate::arguments::{AsArrayMut, AsArrayRef, IntoAxes, IntoShifts, Results, Slot, Suggests};
 use crate::error::Result;
 use crate::memory::roll_inplace;
 pub(crate) use run::standard_copy;
@@ -97,10 +97,11 @@ pub trait RollExt: AsArrayRef {
     #[inline]
     fn roll_into<O>(&self, shifts: impl IntoShifts, axes: impl IntoAxes, out: &mut O) -> Result<()>
     where
-        O: AsArrayMut<Elem = Self::Elem> + ?Sized,
+        O: AsArrayMut<Elem: Slot<Self::Elem>> + ?Sized,
         Self::Elem: Clone + Send + Sync,
+        dyn Results<Self::Elem>: Suggests<O::Elem>,
     {
-        run::into(self.as_array(), &shifts, &axes, out.as_array_mut())
+        run::into(self.as_array(), &shifts, &axes, out)
     }
 
     /// Rolls `self` by `shifts` along `axes` in place. Elements are moved, not
@@ -141,9 +142,8 @@ pub trait RollExt: AsArrayRef {
         Self: AsArrayMut,
         Self::Elem: Send + Sync,
     {
-        let data = self.as_array_mut();
-        let shifts = plan::shifts(data.shape(), &shifts, &axes)?;
-        roll_inplace(data, &shifts)
+        let shifts = plan::shifts(self.as_array().shape(), &shifts, &axes)?;
+        roll_inplace(self.as_array_mut(), &shifts)
     }
 }
 
