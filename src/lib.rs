@@ -139,10 +139,8 @@ mod sealed;
 
 pub use arguments::{
     ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxes, IntoAxis, IntoBatchDims,
-    IntoShifts, SignedInteger, Slot,
+    IntoShifts, OutputArray, SignedInteger, Uninit,
 };
-#[doc(hidden)]
-pub use arguments::{Results, Suggests};
 pub use error::{Error, Result};
 pub use gather::{Gather, GatherArgument, GatherExt, Gathered};
 pub use gather_elements::{GatherElements, GatherElementsExt};

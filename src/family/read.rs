@@ -5,7 +5,7 @@ use std::mem;
 use ndarray::{Array, ArrayRef, ArrayView, Dimension, Zip};
 
 use super::Plan;
-use crate::arguments::{AsArrayMut, Output, Slot};
+use crate::arguments::{Output, OutputArray};
 use crate::error::Result;
 use crate::index::{IndexInteger, OutOfBounds, Policy};
 use crate::memory::{Filled, Gathering, Indices, Transfer, cloned, filled};
@@ -56,18 +56,17 @@ where
     D: Dimension,
     I: IndexInteger,
     Q: Dimension,
-    O: AsArrayMut<Elem: Slot<A>> + ?Sized,
+    O: OutputArray<Elem = A> + ?Sized,
 {
     let plan = attributes.plan(data.shape(), indices.shape())?;
-    plan.check_output(data.shape(), indices.shape(), out.as_array().shape())?;
+    plan.check_output(data.shape(), indices.shape(), out.lengths())?;
     let indices = Indices::of(indices);
     // An error must not cost a copy of an array that is shared.
-    let checked = out.may_be_shared();
+    let checked = out.is_copied();
     if checked {
         plan.check_indices(indices)?;
     }
-    let out = out.as_array_mut();
-    fill(data, value(attributes.mode()), out, |transfer, untouched| {
+    fill(data, value(attributes.mode()), out.output(), |transfer, untouched| {
         plan.read(transfer, indices, untouched && !checked)
     })
 }
@@ -82,22 +81,25 @@ fn value<A>(mode: &OutOfBounds<A>) -> Option<&A> {
 
 /// Fills an array of the caller's by a transfer. It is told whether an error
 /// must leave the array untouched.
-pub(crate) fn fill<A, E, D, O>(
+pub(crate) fn fill<A, D, O>(
     data: &ArrayRef<A, D>,
     fill: Option<&A>,
-    out: &mut ArrayRef<E, O>,
+    out: Output<'_, A, O>,
     run: impl for<'t, 'id> FnOnce(Transfer<'t, 'id>, bool) -> Result<Filled<'id>>,
 ) -> Result<()>
 where
     A: Clone + Send + Sync,
-    E: Slot<A>,
     D: Dimension,
     O: Dimension,
 {
     if const { mem::needs_drop::<A>() } {
+        let shape = match &out {
+            Output::Values(out) => out.raw_dim(),
+            Output::Slots(out) => out.raw_dim(),
+        };
         let references =
-            filled(out.raw_dim(), None, |out| run(Transfer::references(data, fill, out), false))?;
-        match E::output(out) {
+            filled(shape, None, |out| run(Transfer::references(data, fill, out), false))?;
+        match out {
             Output::Values(out) => {
                 Zip::from(out).and(&references).for_each(|slot, element| slot.clone_from(element));
             }
@@ -106,7 +108,7 @@ where
             }),
         }
     } else {
-        match E::output(out) {
+        match out {
             Output::Values(out) => run(Transfer::over(data, fill, out), true)?,
             Output::Slots(out) => run(Transfer::uninit(data, fill, out), false)?,
         };

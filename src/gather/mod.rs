@@ -7,9 +7,7 @@ pub use attributes::{Gather, GatherArgument};
 
 use ndarray::{Array, ArrayD, DimAdd, Dimension, RemoveAxis};
 
-use crate::arguments::{
-    ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxis, Results, Slot, Suggests,
-};
+use crate::arguments::{ArrayLike, AsArrayRef, IntoAttributes, IntoAxis, OutputArray};
 use crate::error::Result;
 use crate::family;
 use crate::index::IndexInteger;
@@ -135,12 +133,14 @@ pub trait GatherExt: AsArrayRef {
     /// array of any layout, without allocating.
     ///
     /// # Shapes
-    /// `out` has the shape of the result; its rank may be static or dynamic.
+    /// `out` has the shape of the result; its rank may be static or dynamic. It
+    /// may be an array that is not initialised, as [`Uninit`](crate::Uninit):
+    /// where the memory is fresh that saves clearing it.
     ///
     /// # Errors
     /// Those of [`gather_with`](Self::gather_with), and
     /// [`OutShapeMismatch`](crate::Error::OutShapeMismatch). On error `out`
-    /// holds what it held before.
+    /// holds what it held before, unless it was not initialised.
     ///
     /// # Examples
     /// ```
@@ -160,7 +160,7 @@ pub trait GatherExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(output elements + indices); the indices are read twice, first to
-    /// check them all. In parallel where `out` is large.
+    /// check them all, unless `out` was not initialised. In parallel where `out` is large.
     ///
     /// # Specification
     /// OpenVINO Gather-8 and ONNX Gather 13.
@@ -173,9 +173,8 @@ pub trait GatherExt: AsArrayRef {
     ) -> Result<()>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        O: AsArrayMut<Elem: Slot<Self::Elem>> + ?Sized,
+        O: OutputArray<Elem = Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
-        dyn Results<Self::Elem>: Suggests<O::Elem>,
     {
         family::read_into(&attributes.into_attributes(), self.as_array(), &indices.view(), out)
     }

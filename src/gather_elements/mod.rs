@@ -7,9 +7,7 @@ pub use attributes::GatherElements;
 
 use ndarray::Array;
 
-use crate::arguments::{
-    ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxis, Results, Slot, Suggests,
-};
+use crate::arguments::{ArrayLike, AsArrayRef, IntoAttributes, IntoAxis, OutputArray};
 use crate::error::Result;
 use crate::family;
 use crate::index::IndexInteger;
@@ -117,9 +115,8 @@ pub trait GatherElementsExt: AsArrayRef {
     /// into `out`, an array of any layout, without allocating.
     ///
     /// # Shapes
-    /// `out` has the shape of `indices`; its rank may be static or dynamic, its
-    /// elements those of `self` or `MaybeUninit` of them, as in
-    /// [`gather_into`](crate::GatherExt::gather_into).
+    /// `out` has the shape of `indices`; its rank may be static or dynamic, it
+    /// may be an array that is not initialised, as [`Uninit`](crate::Uninit).
     ///
     /// # Errors
     /// Those of [`gather_elements_with`](Self::gather_elements_with), and
@@ -152,9 +149,8 @@ pub trait GatherElementsExt: AsArrayRef {
     ) -> Result<()>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        O: AsArrayMut<Elem: Slot<Self::Elem>> + ?Sized,
+        O: OutputArray<Elem = Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
-        dyn Results<Self::Elem>: Suggests<O::Elem>,
     {
         family::read_into(&attributes.into_attributes(), self.as_array(), &indices.view(), out)
     }

@@ -7,9 +7,7 @@ pub use attributes::GatherNd;
 
 use ndarray::ArrayD;
 
-use crate::arguments::{
-    ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, Results, Slot, Suggests,
-};
+use crate::arguments::{ArrayLike, AsArrayRef, IntoAttributes, OutputArray};
 use crate::error::Result;
 use crate::family;
 use crate::index::IndexInteger;
@@ -129,9 +127,8 @@ pub trait GatherNdExt: AsArrayRef {
     /// an array of any layout, without allocating.
     ///
     /// # Shapes
-    /// `out` has the shape of the result; its rank may be static or dynamic, its
-    /// elements those of `self` or `MaybeUninit` of them, as in
-    /// [`gather_into`](crate::GatherExt::gather_into).
+    /// `out` has the shape of the result; its rank may be static or dynamic, it
+    /// may be an array that is not initialised, as [`Uninit`](crate::Uninit).
     ///
     /// # Errors
     /// Those of [`gather_nd_with`](Self::gather_nd_with), and
@@ -165,9 +162,8 @@ pub trait GatherNdExt: AsArrayRef {
     ) -> Result<()>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        O: AsArrayMut<Elem: Slot<Self::Elem>> + ?Sized,
+        O: OutputArray<Elem = Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
-        dyn Results<Self::Elem>: Suggests<O::Elem>,
     {
         family::read_into(&attributes.into_attributes(), self.as_array(), &indices.view(), out)
     }

@@ -5,7 +5,7 @@ mod run;
 
 use ndarray::Array;
 
-use crate::arguments::{AsArrayMut, AsArrayRef, IntoAxes, IntoShifts, Results, Slot, Suggests};
+use crate::arguments::{AsArrayMut, AsArrayRef, IntoAxes, IntoShifts, OutputArray};
 use crate::error::Result;
 use crate::memory::roll_inplace;
 pub(crate) use run::standard_copy;
@@ -70,7 +70,8 @@ pub trait RollExt: AsArrayRef {
     /// `out[.., i, ..] = self[.., (i - shift) mod len, ..]` along each axis.
     ///
     /// # Shapes
-    /// `out.shape = self.shape`; the rank of `out` may be static or dynamic.
+    /// `out.shape = self.shape`; the rank of `out` may be static or dynamic, and
+    /// it may be an array that is not initialised, as [`Uninit`](crate::Uninit).
     ///
     /// # Errors
     /// [`AxisOutOfBounds`](crate::Error::AxisOutOfBounds),
@@ -97,9 +98,8 @@ pub trait RollExt: AsArrayRef {
     #[inline]
     fn roll_into<O>(&self, shifts: impl IntoShifts, axes: impl IntoAxes, out: &mut O) -> Result<()>
     where
-        O: AsArrayMut<Elem: Slot<Self::Elem>> + ?Sized,
+        O: OutputArray<Elem = Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
-        dyn Results<Self::Elem>: Suggests<O::Elem>,
     {
         run::into(self.as_array(), &shifts, &axes, out)
     }

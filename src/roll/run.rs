@@ -6,7 +6,7 @@ use ndarray::{Array, ArrayRef, Dimension};
 use smallvec::{SmallVec, smallvec};
 
 use super::plan;
-use crate::arguments::{AsArrayMut, IntoAxes, IntoShifts, Slot};
+use crate::arguments::{IntoAxes, IntoShifts, OutputArray};
 use crate::error::{Error, Result};
 use crate::family::fill;
 use crate::memory::{Transfer, cloned, filled};
@@ -45,16 +45,16 @@ pub(super) fn into<A, D, O>(
 where
     A: Clone + Send + Sync,
     D: Dimension,
-    O: AsArrayMut<Elem: Slot<A>> + ?Sized,
+    O: OutputArray<Elem = A> + ?Sized,
 {
     let shifts = plan::shifts(data.shape(), shifts, axes)?;
-    if out.as_array().shape() != data.shape() {
+    if out.lengths() != data.shape() {
         return Err(Error::OutShapeMismatch {
             expected: data.shape().to_vec(),
-            actual: out.as_array().shape().to_vec(),
+            actual: out.lengths().to_vec(),
         });
     }
-    fill(data, None, out.as_array_mut(), |transfer, _| Ok(transfer.roll(&shifts)))
+    fill(data, None, out.output(), |transfer, _| Ok(transfer.roll(&shifts)))
 }
 
 /// The result in a new array with axes in the order that `layout` has them, or
