@@ -9,7 +9,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why an operation was refused.
 ///
 /// A refused operation has written nothing: an in-place target and the `out`
-/// of an `_into` call hold what they held before.
+/// of an `_into` call hold what they held before. Only an output that was not
+/// initialised may have been written to in part.
 ///
 /// ```
 /// use ndarray::{Axis, array};
@@ -113,7 +114,8 @@ pub enum Error {
         indices: usize,
     },
 
-    /// `updates` must have the shape of `indices`.
+    /// `updates` of [`scatter_elements`](crate::ScatterElementsExt) must have the
+    /// shape of `indices`, or be a single value.
     #[error(
         "updates have shape {updates:?}, indices have shape {indices:?} (expected equal; \
              to select whole slices, broadcast the indices to the shape of the updates)"
@@ -139,6 +141,71 @@ pub enum Error {
         axis: usize,
         /// The first dimension that is too long.
         dim: usize,
+    },
+
+    /// `indices` of [`gather_elements`](crate::GatherElementsExt) must have as
+    /// many dimensions as the data.
+    #[error(
+        "indices have rank {indices}, data has rank {data} (expected equal ranks; to take whole \
+         slices, use gather)"
+    )]
+    GatherRankMismatch {
+        /// The rank of the data.
+        data: usize,
+        /// The rank of the indices.
+        indices: usize,
+    },
+
+    /// `updates` must have the shape of what a gather by the same arguments
+    /// returns, or be a single value.
+    #[error(
+        "updates have shape {updates:?} (expected {expected:?}, the shape that {gather} returns by \
+         the same indices, or a single value)"
+    )]
+    UpdatesShape {
+        /// The shape of what a gather returns.
+        expected: Vec<usize>,
+        /// The shape of the updates.
+        updates: Vec<usize>,
+        /// The name of the gather that is called by the same indices, axis and
+        /// `batch_dims`.
+        gather: &'static str,
+    },
+
+    /// Tuples of indices stand in the last axis of `indices`, and 0-d indices
+    /// have none.
+    #[error("indices have rank 0 (expected an axis that holds the numbers of each index)")]
+    NoTuples,
+
+    /// Tuples of no numbers, or of more than there are axes to select along.
+    #[error(
+        "the last axis of indices has length {len} (expected {}: each number of a tuple selects \
+         along an axis of data of rank {data_rank} behind {batch_dims} batch dimensions)",
+        TupleLengths(*.data_rank - *.batch_dims)
+    )]
+    TupleLengthOutOfRange {
+        /// How many numbers make an index.
+        len: usize,
+        /// The rank of the data.
+        data_rank: usize,
+        /// The number of batch dimensions, counted from 0.
+        batch_dims: usize,
+    },
+
+    /// `batch_dims` outside the range that the ranks of data and indices allow
+    /// where the last axis of indices holds tuples.
+    #[error(
+        "batch_dims {batch_dims} is out of range for data of rank {data_rank} and indices of rank \
+         {indices_rank}, whose last axis holds tuples (expected {}..={})",
+        -(*.indices_rank as i128), (*.data_rank).min(*.indices_rank - 1)
+    )]
+    TupleBatchDimsOutOfRange {
+        /// `batch_dims` as it was given.
+        batch_dims: i128,
+        /// The rank of the data.
+        data_rank: usize,
+        /// The rank of the indices.
+        indices_rank: usize,
     },
 
     /// `out` of an `_into` call has the wrong shape.
@@ -214,6 +281,17 @@ impl fmt::Display for Place<'_> {
         match self.0 {
             [] => Ok(()),
             position => write!(f, " at indices{position:?}"),
+        }
+    }
+}
+
+struct TupleLengths(usize);
+
+impl fmt::Display for TupleLengths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("none will do"),
+            most => write!(f, "1..={most}"),
         }
     }
 }

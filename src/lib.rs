@@ -123,25 +123,35 @@
 
 mod arguments;
 mod error;
+mod family;
 mod gather;
+mod gather_elements;
+mod gather_nd;
 mod index;
 mod memory;
 mod parallel;
 mod reduction;
 mod roll;
+mod scatter;
 mod scatter_elements;
+mod scatter_nd;
 mod sealed;
 
 pub use arguments::{
-    ArrayLike, AsArrayMut, AsArrayRef, IntoAxes, IntoAxis, IntoShifts, SignedInteger,
+    ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxes, IntoAxis, IntoBatchDims,
+    IntoShifts, OutputArray, SignedInteger, Uninit,
 };
 pub use error::{Error, Result};
 pub use gather::{Gather, GatherArgument, GatherExt, Gathered};
+pub use gather_elements::{GatherElements, GatherElementsExt};
+pub use gather_nd::{GatherNd, GatherNdExt};
 pub use index::{IndexInteger, OutOfBounds};
 pub use ndarray;
 pub use reduction::{ReduceElement, Reduction};
 pub use roll::RollExt;
+pub use scatter::{Scatter, ScatterExt};
 pub use scatter_elements::{ScatterArgument, ScatterElements, ScatterElementsExt};
+pub use scatter_nd::{ScatterNd, ScatterNdExt};
 
 /// How to do common things, and what other libraries call them.
 #[cfg(any(doc, doctest))]

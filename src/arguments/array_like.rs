@@ -5,12 +5,14 @@ use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayView0, ArrayView1, Data, Dime
 /// Whatever can be read as an array: `indices` and `updates`.
 ///
 /// Implemented for slices, `[T; N]` and `Vec<T>` (one dimension), for
-/// ndarray's arrays and views of any rank, for single index integers (no
-/// dimension), and for references to all of these.
+/// ndarray's arrays and views of any rank, for single primitive numbers, `bool`
+/// and `char` (no dimension; with their features `half` and complex numbers),
+/// and for references to all of these. A single value of any other type is
+/// [`ndarray::arr0`]`(value)`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read as an array",
-    label = "expected an array, a view, a slice, `[T; N]`, `Vec<T>` or an integer",
-    note = "one value for all places is a view without copies: `ndarray::arr0(value).broadcast(shape)`"
+    label = "expected an array, a view, a slice, `[T; N]`, `Vec<T>` or a number",
+    note = "a single value of any type is `ndarray::arr0(value)`"
 )]
 pub trait ArrayLike {
     /// The element type.
@@ -82,17 +84,21 @@ impl<L: ArrayLike + ?Sized> ArrayLike for &L {
     }
 }
 
-macro_rules! scalar_indices {
-    ($($int:ty)*) => {$(
-        impl ArrayLike for $int {
-            type Elem = $int;
+macro_rules! scalars {
+    ($($scalar:ty)*) => {$(
+        impl ArrayLike for $scalar {
+            type Elem = $scalar;
             type Dim = Ix0;
 
             #[inline]
-            fn view(&self) -> ArrayView0<'_, $int> {
+            fn view(&self) -> ArrayView0<'_, $scalar> {
                 ndarray::aview0(self)
             }
         }
     )*};
 }
-scalar_indices!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
+scalars!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 bool char);
+#[cfg(feature = "half")]
+scalars!(half::f16 half::bf16);
+#[cfg(feature = "num-complex")]
+scalars!(num_complex::Complex<f32> num_complex::Complex<f64>);

@@ -43,7 +43,7 @@ macro_rules! signed_arguments {
 }
 signed_arguments!(i32 i64 isize);
 
-/// A signed integer argument: a shift, or a number of batch dimensions.
+/// A signed integer argument: a shift.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a signed integer argument",
     label = "expected `i32`, `i64` or `isize`",
@@ -53,6 +53,32 @@ pub trait SignedInteger: Copy + Sealed {
     /// The value.
     #[doc(hidden)]
     fn in_64_bits(self) -> i64;
+}
+
+/// A number of batch dimensions: a signed integer, where a negative one adds the
+/// rank of the indices, or `usize`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number of batch dimensions",
+    label = "expected `usize`, `i32`, `i64` or `isize`"
+)]
+pub trait IntoBatchDims: Copy + Sealed {
+    /// The number, not yet compared with any rank.
+    #[doc(hidden)]
+    fn signed_count(self) -> i128;
+}
+
+impl<X: SignedInteger> IntoBatchDims for X {
+    #[inline]
+    fn signed_count(self) -> i128 {
+        self.in_64_bits().into()
+    }
+}
+
+impl IntoBatchDims for usize {
+    #[inline]
+    fn signed_count(self) -> i128 {
+        self as i128
+    }
 }
 
 /// The axis counted from the front.

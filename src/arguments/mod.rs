@@ -1,10 +1,16 @@
 //! What callers pass: arrays to work on, axes, shifts, indices and updates.
 
 mod array_like;
+mod attributes;
 mod axes;
+mod outputs;
 mod receivers;
 
 pub use array_like::ArrayLike;
+pub use attributes::IntoAttributes;
+pub(crate) use attributes::into_attributes;
 pub(crate) use axes::resolve_axis;
-pub use axes::{IntoAxes, IntoAxis, IntoShifts, SignedInteger};
+pub use axes::{IntoAxes, IntoAxis, IntoBatchDims, IntoShifts, SignedInteger};
+pub(crate) use outputs::Output;
+pub use outputs::{OutputArray, Uninit};
 pub use receivers::{AsArrayMut, AsArrayRef};

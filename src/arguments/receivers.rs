@@ -1,7 +1,7 @@
 //! What the operations are called on: ndarray's owned arrays, views, shared
 //! and copy-on-write arrays, and `&ArrayRef`.
 
-use ndarray::{ArrayBase, ArrayRef, Data, DataMut, Dimension};
+use ndarray::{ArrayBase, ArrayRef, CowRepr, Data, DataMut, Dimension, OwnedArcRepr};
 
 use crate::sealed::Sealed;
 
@@ -23,10 +23,17 @@ pub trait AsArrayRef: Sealed {
 /// An array that can be written in place.
 ///
 /// Implemented for [`ArrayBase`] with writable storage and for [`ArrayRef`],
-/// and sealed like [`AsArrayRef`]. A shared `ArcArray` is made unique first.
+/// and sealed like [`AsArrayRef`]. A shared `ArcArray` and a borrowed `CowArray`
+/// are copied first, but not where the call is refused. ndarray makes that copy
+/// in memory that the allocator hands out, which takes longer for large arrays
+/// than the form that returns a new one.
 pub trait AsArrayMut: AsArrayRef {
     /// The array as ndarray's mutable reference type.
     fn as_array_mut(&mut self) -> &mut ArrayRef<Self::Elem, Self::Dim>;
+
+    /// Whether [`as_array_mut`](Self::as_array_mut) may have to copy the array.
+    #[doc(hidden)]
+    fn may_be_shared(&self) -> bool;
 }
 
 impl<S: Data, D: Dimension> AsArrayRef for ArrayBase<S, D> {
@@ -44,6 +51,13 @@ impl<S: DataMut, D: Dimension> AsArrayMut for ArrayBase<S, D> {
     fn as_array_mut(&mut self) -> &mut ArrayRef<S::Elem, D> {
         self
     }
+
+    #[inline]
+    fn may_be_shared(&self) -> bool {
+        let storage = typeid::of::<S>();
+        storage == typeid::of::<OwnedArcRepr<S::Elem>>()
+            || storage == typeid::of::<CowRepr<'_, S::Elem>>()
+    }
 }
 
 impl<A, D: Dimension> AsArrayRef for ArrayRef<A, D> {
@@ -60,5 +74,10 @@ impl<A, D: Dimension> AsArrayMut for ArrayRef<A, D> {
     #[inline]
     fn as_array_mut(&mut self) -> &mut ArrayRef<A, D> {
         self
+    }
+
+    #[inline]
+    fn may_be_shared(&self) -> bool {
+        false
     }
 }

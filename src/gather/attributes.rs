@@ -1,8 +1,7 @@
 //! What a gather may be told.
 
-use crate::arguments::{IntoAxis, SignedInteger};
+use crate::arguments::{IntoAttributes, IntoAxis, IntoBatchDims, into_attributes};
 use crate::index::OutOfBounds;
-use crate::sealed::Sealed;
 
 /// The attributes of a gather: axis, batch dimensions, and what to do with
 /// indices out of bounds.
@@ -16,7 +15,7 @@ use crate::sealed::Sealed;
 #[must_use = "attributes do nothing until a gather is called with them"]
 pub struct Gather<A> {
     pub(super) axis: i128,
-    pub(super) batch_dims: i64,
+    pub(super) batch_dims: i128,
     pub(super) out_of_bounds: OutOfBounds<A>,
 }
 
@@ -41,12 +40,11 @@ impl<A> Gather<A> {
     /// The number of leading dimensions that data and indices share; a
     /// negative number adds the rank of the indices. 0 by default.
     ///
-    /// Along the last axis, with all axes before it as batch dimensions, a
-    /// gather takes elements: NumPy's `take_along_axis`, ONNX's
-    /// GatherElements.
+    /// An index for every element is
+    /// [`gather_elements`](crate::GatherElementsExt::gather_elements).
     #[inline]
-    pub fn batch_dims(mut self, batch_dims: impl SignedInteger) -> Self {
-        self.batch_dims = batch_dims.in_64_bits();
+    pub fn batch_dims(mut self, batch_dims: impl IntoBatchDims) -> Self {
+        self.batch_dims = batch_dims.signed_count();
         self
     }
 
@@ -66,30 +64,10 @@ impl<A> Default for Gather<A> {
     }
 }
 
+into_attributes!(Gather<A>, along);
+
 /// What a gather may be told: an axis, where an index out of bounds is an
 /// error, or [`Gather`].
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` does not say how to gather elements of type `{A}`",
-    label = "expected an axis or `Gather::along(axis)`"
-)]
-pub trait GatherArgument<A>: Sealed {
-    /// The attributes.
-    #[doc(hidden)]
-    fn attributes(self) -> Gather<A>;
-}
+pub trait GatherArgument<A>: IntoAttributes<Gather<A>> {}
 
-impl<A> Sealed for Gather<A> {}
-
-impl<A> GatherArgument<A> for Gather<A> {
-    #[inline]
-    fn attributes(self) -> Gather<A> {
-        self
-    }
-}
-
-impl<A, X: IntoAxis> GatherArgument<A> for X {
-    #[inline]
-    fn attributes(self) -> Gather<A> {
-        Gather::along(self)
-    }
-}
+impl<A, T: IntoAttributes<Gather<A>>> GatherArgument<A> for T {}

@@ -2,14 +2,14 @@
 
 mod attributes;
 mod plan;
-mod run;
 
 pub use attributes::{Gather, GatherArgument};
 
 use ndarray::{Array, ArrayD, DimAdd, Dimension, RemoveAxis};
 
-use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAxis};
+use crate::arguments::{ArrayLike, AsArrayRef, IntoAttributes, IntoAxis, OutputArray};
 use crate::error::Result;
+use crate::family;
 use crate::index::IndexInteger;
 
 /// What a [`gather`](GatherExt::gather) from an array of dimension `D` by
@@ -73,7 +73,7 @@ pub trait GatherExt: AsArrayRef {
         Self::Dim: RemoveAxis,
         <Self::Dim as Dimension>::Smaller: DimAdd<I::Dim>,
     {
-        run::returned(self.as_array(), &indices.view(), &Gather::along(axis))
+        family::read(&Gather::along(axis), self.as_array(), &indices.view())
     }
 
     /// Returns the slices of `self` that `indices` name, with batch dimensions
@@ -120,25 +120,27 @@ pub trait GatherExt: AsArrayRef {
     fn gather_with<I>(
         &self,
         indices: &I,
-        attributes: impl GatherArgument<Self::Elem>,
+        attributes: impl IntoAttributes<Gather<Self::Elem>>,
     ) -> Result<ArrayD<Self::Elem>>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        run::returned(self.as_array(), &indices.view(), &attributes.attributes())
+        family::read(&attributes.into_attributes(), self.as_array(), &indices.view())
     }
 
     /// Writes what [`gather_with`](Self::gather_with) returns into `out`, an
     /// array of any layout, without allocating.
     ///
     /// # Shapes
-    /// `out` has the shape of the result; its rank may be static or dynamic.
+    /// `out` has the shape of the result; its rank may be static or dynamic. It
+    /// may be an array that is not initialised, as [`Uninit`](crate::Uninit):
+    /// where the memory is fresh that saves clearing it.
     ///
     /// # Errors
     /// Those of [`gather_with`](Self::gather_with), and
     /// [`OutShapeMismatch`](crate::Error::OutShapeMismatch). On error `out`
-    /// holds what it held before.
+    /// holds what it held before, unless it was not initialised.
     ///
     /// # Examples
     /// ```
@@ -158,7 +160,7 @@ pub trait GatherExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(output elements + indices); the indices are read twice, first to
-    /// check them all. In parallel where `out` is large.
+    /// check them all, unless `out` was not initialised. In parallel where `out` is large.
     ///
     /// # Specification
     /// OpenVINO Gather-8 and ONNX Gather 13.
@@ -166,15 +168,15 @@ pub trait GatherExt: AsArrayRef {
     fn gather_into<I, O>(
         &self,
         indices: &I,
-        attributes: impl GatherArgument<Self::Elem>,
+        attributes: impl IntoAttributes<Gather<Self::Elem>>,
         out: &mut O,
     ) -> Result<()>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        O: AsArrayMut<Elem = Self::Elem> + ?Sized,
+        O: OutputArray<Elem = Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        run::into(self.as_array(), &indices.view(), &attributes.attributes(), out.as_array_mut())
+        family::read_into(&attributes.into_attributes(), self.as_array(), &indices.view(), out)
     }
 }
 

@@ -2,6 +2,9 @@
 
 use std::convert::Infallible;
 
+use super::Policy;
+use crate::error::{Error, Result};
+
 /// What to do with an index outside `-len..=len - 1`.
 ///
 /// `V` is the element type for a gather, which may [`Fill`](Self::Fill) with a
@@ -45,4 +48,30 @@ pub enum OutOfBounds<V = Infallible> {
     Clip,
     /// The index modulo the length of the axis.
     Wrap,
+}
+
+impl<V> OutOfBounds<V> {
+    /// What a gather does with an index.
+    pub(crate) fn reading(&self) -> Result<Policy> {
+        Ok(match self {
+            OutOfBounds::Error => Policy::Refuse,
+            OutOfBounds::Fill(_) => Policy::Skip,
+            OutOfBounds::Skip => return Err(Error::SkipInGather),
+            OutOfBounds::Clip => Policy::Clip,
+            OutOfBounds::Wrap => Policy::Wrap,
+        })
+    }
+}
+
+impl OutOfBounds {
+    /// What a scatter does with an index.
+    pub(crate) fn writing(self) -> Policy {
+        match self {
+            OutOfBounds::Error => Policy::Refuse,
+            OutOfBounds::Fill(never) => match never {},
+            OutOfBounds::Skip => Policy::Skip,
+            OutOfBounds::Clip => Policy::Clip,
+            OutOfBounds::Wrap => Policy::Wrap,
+        }
+    }
 }

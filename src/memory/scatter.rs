@@ -14,7 +14,7 @@ use super::walk::{Axes, Components, Loop, Order, Walk, turns};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
-use crate::reduction::{ReduceElement, Reduction};
+use crate::reduction::Reduction;
 
 /// A scatter whose axes are being named.
 ///
@@ -67,23 +67,22 @@ impl<'a> Scattering<'a> {
         Scattering { target: StridedMut::of(target), updates: Strided::of(updates), indices, how }
     }
 
-    /// Updates are reduced with what indices select.
+    /// Updates are reduced with what indices select, by the kernels of their
+    /// type.
     pub(crate) fn reduce<A, D, U>(
         target: &'a mut ArrayRef<A, D>,
         updates: &'a ArrayRef<A, U>,
         indices: Indices<'a>,
-        reduction: Reduction,
-        init: bool,
+        kernels: Kernels,
+        (reduction, init): (Reduction, bool),
     ) -> Self
     where
-        A: ReduceElement,
+        A: Send + Sync,
         D: Dimension,
         U: Dimension,
     {
-        if reduction == Reduction::None {
-            return Self::overwrite(target, updates, indices);
-        }
-        let how = How::Reduce { kernels: A::KERNELS, reduction, init };
+        assert!(kernels.are_of::<A>(), "kernels of another type");
+        let how = How::Reduce { kernels, reduction, init };
         Scattering { target: StridedMut::of(target), updates: Strided::of(updates), indices, how }
     }
 

@@ -1,11 +1,14 @@
 //! Reductions: how updates combine with what their target holds.
 
 mod arithmetic;
+mod combining;
 
-use std::fmt;
+use std::any::TypeId;
 use std::str::FromStr;
+use std::{fmt, mem};
 
 pub(crate) use arithmetic::Arithmetic;
+pub(crate) use combining::{Combining, scatter_attributes};
 
 use crate::error::{Error, Result};
 use crate::memory::Kernels;
@@ -97,14 +100,18 @@ impl FromStr for Reduction {
     }
 }
 
-/// An element type that a scatter can reduce: every primitive number, `bool`,
+/// An element type that a scatter can reduce, for bounds in generic code: every primitive number, `bool`,
 /// and with the features of those names `half::{f16, bf16}` and
 /// `num_complex::Complex<f32>` and `Complex<f64>`.
+///
+/// Every scatter itself asks for [`Clone`] elements alone, since it may
+/// overwrite; a reduction of other types than these is the error
+/// [`UnsupportedReduction`](crate::Error::UnsupportedReduction). A fold, such as
+/// [`scatter_fold`](crate::ScatterExt::scatter_fold), reduces any type.
 #[diagnostic::on_unimplemented(
     message = "elements of type `{Self}` cannot be reduced",
     label = "expected a primitive number, `bool`, or with their features a `half` or complex number",
-    note = "to overwrite elements of any `Clone` type, use `scatter_elements`, or pass just an axis to \
-            `scatter_elements_inplace`"
+    note = "any type can be reduced by a function of its own: `scatter_fold` and its kin"
 )]
 pub trait ReduceElement: Copy + Send + Sync + Sealed + 'static {
     /// What is compiled once for each type.
@@ -112,10 +119,40 @@ pub trait ReduceElement: Copy + Send + Sync + Sealed + 'static {
     const KERNELS: Kernels;
 }
 
-/// The name of an element type, for messages.
-pub(crate) fn check<A: ReduceElement>(reduction: Reduction) -> Result<()> {
-    if A::KERNELS.supports(reduction) {
-        return Ok(());
+/// The kernels of an element type, if reductions are defined for it.
+///
+/// A generic function cannot ask whether a type has a trait, so an overwrite of
+/// any `Clone` elements and a reduction can be told by the same attributes only
+/// if these types are known by name.
+#[inline]
+fn kernels<A>() -> Option<&'static Kernels> {
+    macro_rules! any_of {
+        ($($element:ty)*) => {$({
+            // One for the whole program, compiled in this crate.
+            static KERNELS: Kernels = <$element>::KERNELS;
+            if typeid::of::<A>() == TypeId::of::<$element>() {
+                return Some(&KERNELS);
+            }
+        })*};
     }
-    Err(Error::UnsupportedReduction { reduction, element: std::any::type_name::<A>() })
+    if const { mem::needs_drop::<A>() } {
+        return None;
+    }
+    any_of!(f32 f64 i32 i64 u32 u64 u8 i8 u16 i16 usize isize u128 i128 bool);
+    #[cfg(feature = "half")]
+    any_of!(half::f16 half::bf16);
+    #[cfg(feature = "num-complex")]
+    any_of!(num_complex::Complex<f32> num_complex::Complex<f64>);
+    None
+}
+
+/// The kernels of a reduction of elements of type `A`; none to overwrite them.
+pub(crate) fn of<A>(reduction: Reduction) -> Result<Option<Kernels>> {
+    if reduction == Reduction::None {
+        return Ok(None);
+    }
+    match kernels::<A>() {
+        Some(kernels) if kernels.supports(reduction) => Ok(Some(*kernels)),
+        _ => Err(Error::UnsupportedReduction { reduction, element: std::any::type_name::<A>() }),
+    }
 }

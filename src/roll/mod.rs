@@ -5,7 +5,7 @@ mod run;
 
 use ndarray::Array;
 
-use crate::arguments::{AsArrayMut, AsArrayRef, IntoAxes, IntoShifts};
+use crate::arguments::{AsArrayMut, AsArrayRef, IntoAxes, IntoShifts, OutputArray};
 use crate::error::Result;
 use crate::memory::roll_inplace;
 pub(crate) use run::standard_copy;
@@ -70,7 +70,8 @@ pub trait RollExt: AsArrayRef {
     /// `out[.., i, ..] = self[.., (i - shift) mod len, ..]` along each axis.
     ///
     /// # Shapes
-    /// `out.shape = self.shape`; the rank of `out` may be static or dynamic.
+    /// `out.shape = self.shape`; the rank of `out` may be static or dynamic, and
+    /// it may be an array that is not initialised, as [`Uninit`](crate::Uninit).
     ///
     /// # Errors
     /// [`AxisOutOfBounds`](crate::Error::AxisOutOfBounds),
@@ -97,10 +98,10 @@ pub trait RollExt: AsArrayRef {
     #[inline]
     fn roll_into<O>(&self, shifts: impl IntoShifts, axes: impl IntoAxes, out: &mut O) -> Result<()>
     where
-        O: AsArrayMut<Elem = Self::Elem> + ?Sized,
+        O: OutputArray<Elem = Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        run::into(self.as_array(), &shifts, &axes, out.as_array_mut())
+        run::into(self.as_array(), &shifts, &axes, out)
     }
 
     /// Rolls `self` by `shifts` along `axes` in place. Elements are moved, not
@@ -141,9 +142,8 @@ pub trait RollExt: AsArrayRef {
         Self: AsArrayMut,
         Self::Elem: Send + Sync,
     {
-        let data = self.as_array_mut();
-        let shifts = plan::shifts(data.shape(), &shifts, &axes)?;
-        roll_inplace(data, &shifts)
+        let shifts = plan::shifts(self.as_array().shape(), &shifts, &axes)?;
+        roll_inplace(self.as_array_mut(), &shifts)
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::mem;
 
-use ndarray::{Array, ArrayRef, Dimension, Zip};
+use ndarray::{Array, ArrayRef, Dimension};
 use smallvec::{SmallVec, smallvec};
 
 use super::plan;
-use crate::arguments::{IntoAxes, IntoShifts};
+use crate::arguments::{IntoAxes, IntoShifts, OutputArray};
 use crate::error::{Error, Result};
+use crate::family::fill;
 use crate::memory::{Transfer, cloned, filled};
 
 /// The rolled array.
@@ -39,29 +40,21 @@ pub(super) fn into<A, D, O>(
     data: &ArrayRef<A, D>,
     shifts: &impl IntoShifts,
     axes: &impl IntoAxes,
-    out: &mut ArrayRef<A, O>,
+    out: &mut O,
 ) -> Result<()>
 where
     A: Clone + Send + Sync,
     D: Dimension,
-    O: Dimension,
+    O: OutputArray<Elem = A> + ?Sized,
 {
     let shifts = plan::shifts(data.shape(), shifts, axes)?;
-    if out.shape() != data.shape() {
+    if out.lengths() != data.shape() {
         return Err(Error::OutShapeMismatch {
             expected: data.shape().to_vec(),
-            actual: out.shape().to_vec(),
+            actual: out.lengths().to_vec(),
         });
     }
-    if const { mem::needs_drop::<A>() } {
-        let shape = out.raw_dim();
-        let references =
-            filled(shape, None, |out| Ok(Transfer::references(data, None, out).roll(&shifts)))?;
-        Zip::from(out).and(&references).for_each(|slot, element| slot.clone_from(element));
-    } else {
-        Transfer::over(data, None, out).roll(&shifts);
-    }
-    Ok(())
+    fill(data, None, out.output(), |transfer, _| Ok(transfer.roll(&shifts)))
 }
 
 /// The result in a new array with axes in the order that `layout` has them, or

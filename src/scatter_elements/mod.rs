@@ -2,16 +2,15 @@
 
 mod attributes;
 mod plan;
-mod run;
 
 use ndarray::Array;
 
 pub use attributes::{ScatterArgument, ScatterElements};
 
-use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAxis};
+use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxis};
 use crate::error::Result;
+use crate::family;
 use crate::index::IndexInteger;
-use crate::reduction::ReduceElement;
 
 /// Write or reduce updates into an array at indices along an axis.
 ///
@@ -73,12 +72,8 @@ pub trait ScatterElementsExt: AsArrayRef {
         U: ArrayLike<Elem = Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        run::overwrite_returned(
-            self.as_array(),
-            &indices.view(),
-            &updates.view(),
-            &ScatterElements::along(axis),
-        )
+        let attributes = ScatterElements::along(axis);
+        family::write(&attributes, self.as_array(), &indices.view(), &updates.view())
     }
 
     /// Returns a copy of `self` with `updates` reduced into the elements that
@@ -124,14 +119,15 @@ pub trait ScatterElementsExt: AsArrayRef {
         &self,
         indices: &I,
         updates: &U,
-        attributes: ScatterElements,
+        attributes: impl IntoAttributes<ScatterElements>,
     ) -> Result<Array<Self::Elem, Self::Dim>>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
         U: ArrayLike<Elem = Self::Elem> + ?Sized,
-        Self::Elem: ReduceElement,
+        Self::Elem: Clone + Send + Sync,
     {
-        run::reduce_returned(self.as_array(), &indices.view(), &updates.view(), &attributes)
+        let attributes = attributes.into_attributes();
+        family::write(&attributes, self.as_array(), &indices.view(), &updates.view())
     }
 
     /// Reduces `updates` into `self` in place. The attributes are an axis, to
@@ -177,14 +173,75 @@ pub trait ScatterElementsExt: AsArrayRef {
         &mut self,
         indices: &I,
         updates: &U,
-        attributes: impl ScatterArgument<Self::Elem>,
+        attributes: impl IntoAttributes<ScatterElements>,
     ) -> Result<()>
     where
         Self: AsArrayMut,
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
         U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
     {
-        attributes.scatter(self.as_array_mut(), indices, updates)
+        let attributes = attributes.into_attributes();
+        family::write_inplace(&attributes, self, &indices.view(), &updates.view())
+    }
+
+    /// Changes `self` in place by a function that is called once for each element
+    /// of `updates`, with the element of `self` that it goes to. The attributes
+    /// are an axis or [`ScatterElements`], whose reduction the function stands
+    /// for:
+    ///
+    /// `f(&mut self[.., indices[.., i, ..], ..], &updates[.., i, ..])`
+    ///
+    /// For each target, calls follow each other in row-major order of `indices`.
+    /// Elements of `self` and of `updates` may be of any types; neither need be
+    /// `Clone`.
+    ///
+    /// # Shapes
+    /// Those of [`scatter_elements`](Self::scatter_elements).
+    ///
+    /// # Errors
+    /// Those of [`scatter_elements_inplace`](Self::scatter_elements_inplace), but
+    /// for `UnsupportedReduction`. On error `f` has not been called.
+    ///
+    /// # Panics
+    /// Where `f` panics. Elements that it had changed by then stay so.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::array;
+    /// use opkernels::ScatterElementsExt;
+    ///
+    /// // f32 values summed in f64.
+    /// let mut sums = array![0.0_f64, 0.0];
+    /// let updates = [16_777_216.0_f32, 1.0, 1.0];
+    /// sums.scatter_elements_fold(&[0, 0, 1], &updates, 0, |sum, &new| *sum += f64::from(new))?;
+    /// assert_eq!(sums, array![16_777_217.0, 1.0]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(updates) calls; the indices are read twice. Targets that differ may be
+    /// changed in parallel.
+    ///
+    /// # Specification
+    /// None; with a function that adds it is [`ScatterElements::sum`].
+    #[inline]
+    fn scatter_elements_fold<I, U, F>(
+        &mut self,
+        indices: &I,
+        updates: &U,
+        attributes: impl IntoAttributes<ScatterElements>,
+        f: F,
+    ) -> Result<()>
+    where
+        Self: AsArrayMut,
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        U: ArrayLike<Elem: Sync> + ?Sized,
+        Self::Elem: Send,
+        F: Fn(&mut Self::Elem, &U::Elem) + Sync,
+    {
+        let attributes = attributes.into_attributes();
+        family::fold(&attributes, self, &indices.view(), &updates.view(), &f)
     }
 }
 

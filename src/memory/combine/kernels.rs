@@ -1,5 +1,7 @@
 //! The kernels of each element type: what each reduction does, compiled once.
 
+use std::any::TypeId;
+
 use super::apply::apply;
 use crate::memory::tile::{Kernel, Tile};
 use crate::reduction::{Arithmetic, Reduction};
@@ -7,8 +9,11 @@ use crate::reduction::{Arithmetic, Reduction};
 type Run = unsafe fn(&Tile<'_>);
 
 /// What is compiled for an element type.
+///
+/// Invariant: all functions were made for the type that `element` names.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernels {
+    element: fn() -> TypeId,
     supports: fn(Reduction) -> bool,
     narrow: fn(Reduction) -> Option<Run>,
     start: fn(Reduction) -> Option<Run>,
@@ -19,6 +24,7 @@ pub struct Kernels {
 impl Kernels {
     pub(crate) const fn of<A: Arithmetic>() -> Self {
         Kernels {
+            element: TypeId::of::<A>,
             supports: A::supports,
             narrow: narrow::<A>,
             start: start::<A>,
@@ -29,6 +35,12 @@ impl Kernels {
                 None
             },
         }
+    }
+
+    /// Whether these are the kernels of elements of type `T`.
+    #[inline]
+    pub(crate) fn are_of<T>(&self) -> bool {
+        typeid::of::<T>() == (self.element)()
     }
 
     /// Whether the reduction has a meaning for the type.

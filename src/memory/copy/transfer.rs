@@ -7,6 +7,7 @@ use std::mem::{self, MaybeUninit};
 use ndarray::{ArrayRef, Dimension};
 
 use super::{Copier, Way, clone, is_plain};
+use crate::memory::alloc::expect_large_writes;
 use crate::memory::output::{Filled, Fresh};
 use crate::memory::strided::{Layout, Strided, StridedMut};
 
@@ -58,7 +59,7 @@ impl<'a, 'id> Transfer<'a, 'id> {
     }
 
     /// Clones to an array that may hold anything. Elements must not need
-    /// dropping.
+    /// dropping. The memory is taken for fresh.
     pub(crate) fn uninit<T, D, O>(
         from: &'a ArrayRef<T, D>,
         fill: Option<&'a T>,
@@ -69,6 +70,9 @@ impl<'a, 'id> Transfer<'a, 'id> {
         D: Dimension,
         O: Dimension,
     {
+        if let Some(slots) = to.as_slice_memory_order_mut() {
+            expect_large_writes(slots.as_mut_ptr().cast(), size_of_val(slots));
+        }
         Self::of(from, fill, StridedMut::of(to), true)
     }
 

@@ -1,0 +1,79 @@
+//! Elements along an axis: gather_elements and scatter_elements.
+
+use smallvec::smallvec;
+
+use super::{Kind, Plan};
+use crate::arguments::resolve_axis;
+use crate::error::{Error, Result};
+use crate::index::Policy;
+use crate::memory::Axes;
+
+impl Plan {
+    /// The elements that a gather reads: each index selects the one that has the
+    /// index's own coordinates, but for `axis`.
+    pub(crate) fn read_elements(data: &[usize], indices: &[usize], axis: i128) -> Result<Self> {
+        let axis = resolve_axis(axis, data.len())?;
+        if indices.len() != data.len() {
+            return Err(Error::GatherRankMismatch { data: data.len(), indices: indices.len() });
+        }
+        Self::elements(data, indices, axis)
+    }
+
+    /// The elements that a scatter writes. Updates are shaped like the indices,
+    /// or are a single value.
+    pub(crate) fn written_elements(
+        data: &[usize],
+        indices: &[usize],
+        updates: &[usize],
+        axis: i128,
+    ) -> Result<Self> {
+        let axis = resolve_axis(axis, data.len())?;
+        if indices.len() != data.len() {
+            return Err(Error::RankMismatch { data: data.len(), indices: indices.len() });
+        }
+        if indices != updates && !updates.is_empty() {
+            return Err(Error::UpdatesShapeMismatch {
+                indices: indices.to_vec(),
+                updates: updates.to_vec(),
+            });
+        }
+        Self::elements(data, indices, axis)
+    }
+
+    /// Of equal ranks.
+    fn elements(data: &[usize], indices: &[usize], axis: usize) -> Result<Self> {
+        let too_long = |&dim: &usize| dim != axis && indices[dim] > data[dim];
+        if let Some(dim) = (0..data.len()).find(too_long) {
+            return Err(Error::IndicesTooLong {
+                data: data.to_vec(),
+                indices: indices.to_vec(),
+                axis,
+                dim,
+            });
+        }
+        Ok(Plan {
+            kind: Kind::Elements,
+            data_rank: data.len(),
+            indices_rank: indices.len(),
+            batch_dims: 0,
+            selected: smallvec![(axis, data[axis])],
+            policy: Policy::Refuse,
+            before: 0,
+            entries: 0..indices.len(),
+            behind: data.len(),
+        })
+    }
+
+    /// `listed[p.., i, r..]` and `data[p.., indices[p.., i, r..], r..]`
+    pub(super) fn name_elements(&self, axes: &mut Axes<'_>) {
+        let (selected, _) = self.selected[0];
+        for axis in 0..self.data_rank {
+            if axis == selected {
+                axes.select();
+                axes.entries();
+            } else {
+                axes.all();
+            }
+        }
+    }
+}

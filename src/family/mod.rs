@@ -1,0 +1,156 @@
+//! What the operations of the indexed family mean: all checks, and which axes
+//! run together.
+//!
+//! Three kinds of index, each read by a gather and written by a scatter:
+//! [`slices`](Plan::slices) along an axis, [`elements`](Plan::elements) along an
+//! axis, and [`tuples`](Plan::tuples) of indices.
+
+mod elements;
+mod read;
+mod slices;
+mod tuples;
+mod write;
+
+use std::iter;
+use std::ops::Range;
+
+use ndarray::Dimension;
+use smallvec::SmallVec;
+
+pub(crate) use read::{Reads, fill, read, read_into};
+pub(crate) use write::{Writes, fold, write, write_inplace};
+
+use crate::error::{Error, Result};
+use crate::index::Policy;
+use crate::memory::{Axes, Indices};
+
+/// An operation that cannot fail any more, but for its indices.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    kind: Kind,
+    data_rank: usize,
+    indices_rank: usize,
+    batch_dims: usize,
+    /// The axes that the numbers of an index select along, and their lengths.
+    selected: SmallVec<[(usize, usize); 4]>,
+    policy: Policy,
+    /// What a gather returns and a scatter's updates are shaped like: lengths of
+    /// the data, then of the indices, then of the data again.
+    before: usize,
+    entries: Range<usize>,
+    behind: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Slices,
+    Elements,
+    Tuples,
+}
+
+impl Plan {
+    /// With a policy for indices out of bounds, which must be able to map them.
+    pub(crate) fn with(mut self, policy: Policy, indices: &[usize]) -> Result<Self> {
+        for &(axis, len) in &self.selected {
+            self.policy = policy.on_axis(axis, len, indices)?;
+        }
+        Ok(self)
+    }
+
+    /// The lengths of what a gather returns and of a scatter's updates.
+    fn lengths<'s>(
+        &self,
+        data: &'s [usize],
+        indices: &'s [usize],
+    ) -> impl Iterator<Item = &'s usize> + use<'s> {
+        let entries = &indices[self.entries.clone()];
+        data[..self.before].iter().chain(entries).chain(&data[self.behind..])
+    }
+
+    /// The same as a shape, in a dimension type of its rank.
+    pub(crate) fn shape<O: Dimension>(&self, data: &[usize], indices: &[usize]) -> O {
+        let mut shape = O::zeros(self.before + self.entries.len() + data.len() - self.behind);
+        for (slot, &len) in iter::zip(shape.slice_mut(), self.lengths(data, indices)) {
+            *slot = len;
+        }
+        shape
+    }
+
+    /// Whether something has the shape of what a gather returns.
+    fn fits(&self, data: &[usize], indices: &[usize], shape: &[usize]) -> bool {
+        self.lengths(data, indices).eq(shape)
+    }
+
+    /// Refuses updates that have neither the shape of what a gather returns nor
+    /// are a single value.
+    pub(crate) fn check_updates(
+        &self,
+        data: &[usize],
+        indices: &[usize],
+        updates: &[usize],
+    ) -> Result<()> {
+        if updates.is_empty() || self.fits(data, indices, updates) {
+            return Ok(());
+        }
+        let gather = match self.kind {
+            Kind::Slices if self.batch_dims > 0 => "gather_with",
+            Kind::Slices => "gather",
+            Kind::Elements => "gather_elements",
+            Kind::Tuples => "gather_nd",
+        };
+        let expected = self.lengths(data, indices).copied().collect();
+        Err(Error::UpdatesShape { expected, updates: updates.to_vec(), gather })
+    }
+
+    /// Refuses an output of another shape.
+    fn check_output(&self, data: &[usize], indices: &[usize], out: &[usize]) -> Result<()> {
+        if self.fits(data, indices, out) {
+            return Ok(());
+        }
+        let expected = self.lengths(data, indices).copied().collect();
+        Err(Error::OutShapeMismatch { expected, actual: out.to_vec() })
+    }
+
+    fn tuples_of_numbers(&self) -> bool {
+        self.kind == Kind::Tuples
+    }
+
+    /// Refuses indices out of bounds where the policy does.
+    fn check_indices(&self, indices: Indices<'_>) -> Result<()> {
+        match self.policy {
+            Policy::Refuse => indices.check(&self.selected, self.tuples_of_numbers()),
+            Policy::Skip | Policy::Clip | Policy::Wrap => Ok(()),
+        }
+    }
+
+    /// The error for the first index out of bounds.
+    #[cold]
+    fn first_outside(&self, indices: Indices<'_>) -> Error {
+        indices.first_outside(&self.selected, self.tuples_of_numbers())
+    }
+
+    /// Names the axes of the data, of the indices, and of what is gathered or of
+    /// the updates.
+    fn name(&self, axes: &mut Axes<'_>) {
+        match self.kind {
+            Kind::Slices => self.name_slices(axes),
+            Kind::Elements => self.name_elements(axes),
+            Kind::Tuples => self.name_tuples(axes),
+        }
+    }
+}
+
+/// A number of batch dimensions counted from the front, where it is at most
+/// `most`.
+fn batch_dims_of(given: i128, indices_rank: usize, most: usize) -> Option<usize> {
+    let from_front = if given < 0 { given + indices_rank as i128 } else { given };
+    (0..=most as i128).contains(&from_front).then_some(from_front as usize)
+}
+
+/// Refuses data and indices that differ along their batch dimensions.
+fn check_batch(batch_dims: usize, data: &[usize], indices: &[usize]) -> Result<()> {
+    if data[..batch_dims] == indices[..batch_dims] {
+        return Ok(());
+    }
+    Err(Error::BatchShapeMismatch { batch_dims, data: data.to_vec(), indices: indices.to_vec() })
+}

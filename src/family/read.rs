@@ -1,0 +1,135 @@
+//! How a gather runs: what depends on types.
+
+use std::mem;
+
+use ndarray::{Array, ArrayRef, ArrayView, Dimension, Zip};
+
+use super::Plan;
+use crate::arguments::{Output, OutputArray};
+use crate::error::Result;
+use crate::index::{IndexInteger, OutOfBounds, Policy};
+use crate::memory::{Filled, Gathering, Indices, Transfer, cloned, filled};
+
+/// The attributes of a gather.
+pub(crate) trait Reads<A> {
+    /// The checked plan for data and indices of these shapes.
+    fn plan(&self, data: &[usize], indices: &[usize]) -> Result<Plan>;
+    /// What to do with indices out of bounds.
+    fn mode(&self) -> &OutOfBounds<A>;
+}
+
+/// What indices select, in a new array.
+pub(crate) fn read<A, D, I, Q, O>(
+    attributes: &dyn Reads<A>,
+    data: &ArrayRef<A, D>,
+    indices: &ArrayView<'_, I, Q>,
+) -> Result<Array<A, O>>
+where
+    A: Clone + Send + Sync,
+    D: Dimension,
+    I: IndexInteger,
+    Q: Dimension,
+    O: Dimension,
+{
+    let plan = attributes.plan(data.shape(), indices.shape())?;
+    let shape: O = plan.shape(data.shape(), indices.shape());
+    let (indices, fill) = (Indices::of(indices), value(attributes.mode()));
+    if const { mem::needs_drop::<A>() } {
+        let references = filled(shape, None, |out| {
+            plan.read(Transfer::references(data, fill, out), indices, false)
+        });
+        cloned(&references?)
+    } else {
+        filled(shape, None, |out| plan.read(Transfer::new(data, fill, out), indices, false))
+    }
+}
+
+/// What indices select, in an array of the caller's.
+pub(crate) fn read_into<A, D, I, Q, O>(
+    attributes: &dyn Reads<A>,
+    data: &ArrayRef<A, D>,
+    indices: &ArrayView<'_, I, Q>,
+    out: &mut O,
+) -> Result<()>
+where
+    A: Clone + Send + Sync,
+    D: Dimension,
+    I: IndexInteger,
+    Q: Dimension,
+    O: OutputArray<Elem = A> + ?Sized,
+{
+    let plan = attributes.plan(data.shape(), indices.shape())?;
+    plan.check_output(data.shape(), indices.shape(), out.lengths())?;
+    let indices = Indices::of(indices);
+    // An error must not cost a copy of an array that is shared.
+    let checked = out.is_copied();
+    if checked {
+        plan.check_indices(indices)?;
+    }
+    fill(data, value(attributes.mode()), out.output(), |transfer, untouched| {
+        plan.read(transfer, indices, untouched && !checked)
+    })
+}
+
+/// What fills slices that indices out of bounds select, if anything.
+fn value<A>(mode: &OutOfBounds<A>) -> Option<&A> {
+    match mode {
+        OutOfBounds::Fill(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// Fills an array of the caller's by a transfer. It is told whether an error
+/// must leave the array untouched.
+pub(crate) fn fill<A, D, O>(
+    data: &ArrayRef<A, D>,
+    fill: Option<&A>,
+    out: Output<'_, A, O>,
+    run: impl for<'t, 'id> FnOnce(Transfer<'t, 'id>, bool) -> Result<Filled<'id>>,
+) -> Result<()>
+where
+    A: Clone + Send + Sync,
+    D: Dimension,
+    O: Dimension,
+{
+    if const { mem::needs_drop::<A>() } {
+        let shape = match &out {
+            Output::Values(out) => out.raw_dim(),
+            Output::Slots(out) => out.raw_dim(),
+        };
+        let references =
+            filled(shape, None, |out| run(Transfer::references(data, fill, out), false))?;
+        match out {
+            Output::Values(out) => {
+                Zip::from(out).and(&references).for_each(|slot, element| slot.clone_from(element));
+            }
+            Output::Slots(out) => Zip::from(out).and(&references).for_each(|slot, element| {
+                slot.write(A::clone(element));
+            }),
+        }
+    } else {
+        match out {
+            Output::Values(out) => run(Transfer::over(data, fill, out), true)?,
+            Output::Slots(out) => run(Transfer::uninit(data, fill, out), false)?,
+        };
+    }
+    Ok(())
+}
+
+impl Plan {
+    /// Copies what indices select. After an error the output may have been
+    /// written to, unless `untouched` asks that it be not.
+    fn read<'id>(
+        &self,
+        transfer: Transfer<'_, 'id>,
+        indices: Indices<'_>,
+        untouched: bool,
+    ) -> Result<Filled<'id>> {
+        if transfer.to().is_empty() && self.policy == Policy::Refuse {
+            self.check_indices(indices)?;
+        }
+        let gathering = Gathering::new(transfer, indices);
+        let filled = gathering.run(self.policy, untouched, |axes| self.name(axes));
+        filled.ok_or_else(|| self.first_outside(indices))
+    }
+}

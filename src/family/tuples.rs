@@ -1,0 +1,44 @@
+//! Tuples of indices: gather_nd and scatter_nd.
+
+use super::{Kind, Plan, batch_dims_of, check_batch};
+use crate::error::{Error, Result};
+use crate::index::Policy;
+use crate::memory::Axes;
+
+impl Plan {
+    /// The last axis of the indices holds tuples, each of which selects along as
+    /// many axes of the data, behind the first `batch_dims`.
+    pub(crate) fn tuples(data: &[usize], indices: &[usize], batch_dims: i128) -> Result<Self> {
+        let (data_rank, indices_rank) = (data.len(), indices.len());
+        let Some((&numbers, entries)) = indices.split_last() else {
+            return Err(Error::NoTuples);
+        };
+        let batch_dims = batch_dims_of(batch_dims, indices_rank, data_rank.min(entries.len()))
+            .ok_or(Error::TupleBatchDimsOutOfRange { batch_dims, data_rank, indices_rank })?;
+        if !(1..=data_rank - batch_dims).contains(&numbers) {
+            return Err(Error::TupleLengthOutOfRange { len: numbers, data_rank, batch_dims });
+        }
+        check_batch(batch_dims, data, indices)?;
+        let behind = batch_dims + numbers;
+        Ok(Plan {
+            kind: Kind::Tuples,
+            data_rank,
+            indices_rank,
+            batch_dims,
+            selected: (batch_dims..behind).map(|axis| (axis, data[axis])).collect(),
+            policy: Policy::Refuse,
+            before: 0,
+            entries: 0..entries.len(),
+            behind,
+        })
+    }
+
+    /// `listed[b.., i.., r..]` and `data[b.., indices[b.., i..].., r..]`
+    pub(super) fn name_tuples(&self, axes: &mut Axes<'_>) {
+        (0..self.batch_dims).for_each(|_| axes.all());
+        self.selected.iter().for_each(|_| axes.select());
+        (self.batch_dims..self.indices_rank - 1).for_each(|_| axes.entries());
+        axes.tuple();
+        (self.behind..self.data_rank).for_each(|_| axes.shared());
+    }
+}

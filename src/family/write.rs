@@ -1,0 +1,190 @@
+//! How a scatter runs: what depends on types.
+
+use ndarray::{Array, ArrayRef, ArrayView, Dimension, IxDyn};
+
+use super::Plan;
+use crate::arguments::AsArrayMut;
+use crate::error::{Error, Result};
+use crate::index::IndexInteger;
+use crate::memory::{Folding, Indices, Kernels, Scattering};
+use crate::reduction::{self, Combining};
+use crate::roll::standard_copy;
+
+/// The attributes of a scatter.
+pub(crate) trait Writes {
+    /// The checked plan for data, indices and updates of these shapes.
+    fn plan(&self, data: &[usize], indices: &[usize], updates: &[usize]) -> Result<Plan>;
+    /// What becomes of targets and their updates.
+    fn combining(&self) -> &Combining;
+}
+
+/// A copy of the data with updates combined into it.
+pub(crate) fn write<A, D, I, Q, U>(
+    attributes: &dyn Writes,
+    data: &ArrayRef<A, D>,
+    indices: &ArrayView<'_, I, Q>,
+    updates: &ArrayView<'_, A, U>,
+) -> Result<Array<A, D>>
+where
+    A: Clone + Send + Sync,
+    D: Dimension,
+    I: IndexInteger,
+    Q: Dimension,
+    U: Dimension,
+{
+    let combining = attributes.combining();
+    let kernels = reduction::of::<A>(combining.reduction)?;
+    let plan = attributes.plan(data.shape(), indices.shape(), updates.shape())?;
+    let mut target = standard_copy(data)?;
+    let written = Written { plan: &plan, indices: Indices::of(indices), untouched: false };
+    written.combine(&mut target, updates, kernels, combining)?;
+    Ok(target)
+}
+
+/// Combines updates with the target.
+pub(crate) fn write_inplace<T, I, Q, U>(
+    attributes: &dyn Writes,
+    target: &mut T,
+    indices: &ArrayView<'_, I, Q>,
+    updates: &ArrayView<'_, T::Elem, U>,
+) -> Result<()>
+where
+    T: AsArrayMut<Elem: Clone + Send + Sync> + ?Sized,
+    I: IndexInteger,
+    Q: Dimension,
+    U: Dimension,
+{
+    let combining = attributes.combining();
+    let kernels = reduction::of::<T::Elem>(combining.reduction)?;
+    let shape = target.as_array().shape();
+    let plan = attributes.plan(shape, indices.shape(), updates.shape())?;
+    let indices = Indices::of(indices);
+    let (target, untouched) = plan.own(target, indices)?;
+    Written { plan: &plan, indices, untouched }.combine(target, updates, kernels, combining)
+}
+
+/// Changes the target by a function of the caller's.
+pub(crate) fn fold<T, I, Q, V, U, F>(
+    attributes: &dyn Writes,
+    target: &mut T,
+    indices: &ArrayView<'_, I, Q>,
+    updates: &ArrayView<'_, V, U>,
+    fold: &F,
+) -> Result<()>
+where
+    T: AsArrayMut<Elem: Send> + ?Sized,
+    I: IndexInteger,
+    Q: Dimension,
+    V: Sync,
+    U: Dimension,
+    F: Fn(&mut T::Elem, &V) + Sync,
+{
+    let shape = target.as_array().shape();
+    let plan = attributes.plan(shape, indices.shape(), updates.shape())?;
+    let indices = Indices::of(indices);
+    let (target, untouched) = plan.own(target, indices)?;
+    let folding = Folding::new(fold);
+    let written = Written { plan: &plan, indices, untouched };
+    match plan.one_for_all(target.shape(), indices, updates)? {
+        Some(updates) => written.run(Scattering::fold(target, &updates, indices, &folding)),
+        None => written.run(Scattering::fold(target, updates, indices, &folding)),
+    }
+}
+
+impl Plan {
+    /// The target to write to, and whether an error must still leave it
+    /// untouched. One that is shared is copied where nothing can fail any more.
+    fn own<'t, T: AsArrayMut + ?Sized>(
+        &self,
+        target: &'t mut T,
+        indices: Indices<'_>,
+    ) -> Result<(&'t mut ArrayRef<T::Elem, T::Dim>, bool)> {
+        let checked = target.may_be_shared();
+        if checked {
+            self.check_indices(indices)?;
+        }
+        Ok((target.as_array_mut(), !checked))
+    }
+
+    /// A view of a single value in the shape of all updates, with stride 0;
+    /// nothing where there is an update for every place.
+    fn one_for_all<'u, A, U: Dimension>(
+        &self,
+        data: &[usize],
+        indices: Indices<'_>,
+        updates: &'u ArrayView<'_, A, U>,
+    ) -> Result<Option<ArrayView<'u, A, IxDyn>>> {
+        if updates.ndim() > 0 {
+            return Ok(None);
+        }
+        let shape: IxDyn = self.shape(data, indices.layout().shape());
+        match updates.broadcast(shape.clone()) {
+            Some(updates) => Ok(Some(updates)),
+            // More places than a view can have.
+            None => Err(Error::SizeOverflow {
+                shape: shape.slice().to_vec(),
+                element_size: size_of::<A>(),
+            }),
+        }
+    }
+}
+
+/// A scatter whose types do not matter any more.
+struct Written<'p> {
+    plan: &'p Plan,
+    indices: Indices<'p>,
+    untouched: bool,
+}
+
+impl Written<'_> {
+    fn combine<A, D, U>(
+        &self,
+        target: &mut ArrayRef<A, D>,
+        updates: &ArrayView<'_, A, U>,
+        kernels: Option<Kernels>,
+        combining: &Combining,
+    ) -> Result<()>
+    where
+        A: Clone + Send + Sync,
+        D: Dimension,
+        U: Dimension,
+    {
+        match self.plan.one_for_all(target.shape(), self.indices, updates)? {
+            Some(updates) => self.combine_each(target, &updates, kernels, combining),
+            None => self.combine_each(target, updates, kernels, combining),
+        }
+    }
+
+    /// With an update for every place.
+    fn combine_each<A, D, U>(
+        &self,
+        target: &mut ArrayRef<A, D>,
+        updates: &ArrayView<'_, A, U>,
+        kernels: Option<Kernels>,
+        combining: &Combining,
+    ) -> Result<()>
+    where
+        A: Clone + Send + Sync,
+        D: Dimension,
+        U: Dimension,
+    {
+        let how = (combining.reduction, combining.use_init_val);
+        self.run(match kernels {
+            Some(kernels) => Scattering::reduce(target, updates, self.indices, kernels, how),
+            None => Scattering::overwrite(target, updates, self.indices),
+        })
+    }
+
+    /// Combines updates with their targets.
+    fn run(&self, scattering: Scattering<'_>) -> Result<()> {
+        let Written { plan, indices, untouched } = *self;
+        if scattering.target().is_empty() {
+            // Indices may be left where all are skipped.
+            return plan.check_indices(indices);
+        }
+        if scattering.run(plan.policy, untouched, |axes| plan.name(axes))? {
+            return Ok(());
+        }
+        Err(plan.first_outside(indices))
+    }
+}

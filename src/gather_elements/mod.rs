@@ -1,0 +1,159 @@
+//! Gather elements: take one element for each index, along an axis.
+
+mod attributes;
+mod plan;
+
+pub use attributes::GatherElements;
+
+use ndarray::Array;
+
+use crate::arguments::{ArrayLike, AsArrayRef, IntoAttributes, IntoAxis, OutputArray};
+use crate::error::Result;
+use crate::family;
+use crate::index::IndexInteger;
+
+/// Take one element for each index, along an axis.
+///
+/// [`scatter_elements`](crate::ScatterElementsExt::scatter_elements) is the
+/// other direction.
+pub trait GatherElementsExt: AsArrayRef {
+    /// Returns an element of `self` for each index: the one that has the index's
+    /// own coordinates, except along `axis`, where the index decides:
+    ///
+    /// `output[p.., i, r..] = self[p.., indices[p.., i, r..], r..]`
+    ///
+    /// # Shapes
+    /// `output.shape = indices.shape`, in standard (row-major) layout.
+    /// `indices` have the rank of `self`; off the axis no length exceeds that of
+    /// `self`, along it any length will do. Nothing is broadcast; a broadcast
+    /// view of the indices is read in place.
+    ///
+    /// # Errors
+    /// [`AxisOutOfBounds`](crate::Error::AxisOutOfBounds),
+    /// [`GatherRankMismatch`](crate::Error::GatherRankMismatch),
+    /// [`IndicesTooLong`](crate::Error::IndicesTooLong);
+    /// [`IndexOutOfBounds`](crate::Error::IndexOutOfBounds) for an index
+    /// outside `-len..=len - 1`;
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) and
+    /// [`AllocationFailed`](crate::Error::AllocationFailed) for a result that
+    /// memory cannot hold.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::{array, Axis};
+    /// use opkernels::GatherElementsExt;
+    ///
+    /// let scores = array![[0.3, 0.9, 0.1], [0.8, 0.2, 0.5]];
+    /// let order = array![[1, 0, 2], [0, 2, 1]];
+    /// let sorted = scores.gather_elements(&order, Axis(1))?;
+    /// assert_eq!(sorted, array![[0.9, 0.3, 0.1], [0.8, 0.5, 0.2]]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(indices), in parallel where there are many.
+    ///
+    /// # Specification
+    /// ONNX GatherElements 13 and OpenVINO GatherElements-6; NumPy's
+    /// `take_along_axis` and PyTorch's `gather`.
+    #[inline]
+    fn gather_elements<I>(
+        &self,
+        indices: &I,
+        axis: impl IntoAxis,
+    ) -> Result<Array<Self::Elem, I::Dim>>
+    where
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+    {
+        family::read(&GatherElements::along(axis), self.as_array(), &indices.view())
+    }
+
+    /// Returns what [`gather_elements`](Self::gather_elements) does, with a
+    /// choice of what an index out of bounds selects. The attributes are an axis
+    /// or [`GatherElements`].
+    ///
+    /// # Shapes
+    /// Those of [`gather_elements`](Self::gather_elements).
+    ///
+    /// # Errors
+    /// Those of [`gather_elements`](Self::gather_elements);
+    /// [`EmptyAxis`](crate::Error::EmptyAxis) where `Clip` or `Wrap` meet an
+    /// axis of length 0; [`SkipInGather`](crate::Error::SkipInGather).
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::array;
+    /// use opkernels::{GatherElements, GatherElementsExt, OutOfBounds};
+    ///
+    /// let data = array![[1, 2], [3, 4]];
+    /// let or_0 = GatherElements::along(0).out_of_bounds(OutOfBounds::Fill(0));
+    /// assert_eq!(data.gather_elements_with(&array![[1, 7]], or_0)?, array![[3, 0]]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(indices), in parallel where there are many.
+    ///
+    /// # Specification
+    /// ONNX GatherElements 13 and OpenVINO GatherElements-6, with a choice for
+    /// indices out of bounds.
+    #[inline]
+    fn gather_elements_with<I>(
+        &self,
+        indices: &I,
+        attributes: impl IntoAttributes<GatherElements<Self::Elem>>,
+    ) -> Result<Array<Self::Elem, I::Dim>>
+    where
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+    {
+        family::read(&attributes.into_attributes(), self.as_array(), &indices.view())
+    }
+
+    /// Writes what [`gather_elements_with`](Self::gather_elements_with) returns
+    /// into `out`, an array of any layout, without allocating.
+    ///
+    /// # Shapes
+    /// `out` has the shape of `indices`; its rank may be static or dynamic, it
+    /// may be an array that is not initialised, as [`Uninit`](crate::Uninit).
+    ///
+    /// # Errors
+    /// Those of [`gather_elements_with`](Self::gather_elements_with), and
+    /// [`OutShapeMismatch`](crate::Error::OutShapeMismatch). On error `out`
+    /// holds what it held before, unless it was not initialised.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::{array, Array2};
+    /// use opkernels::GatherElementsExt;
+    ///
+    /// let mut out = Array2::zeros((1, 2));
+    /// array![[1, 2], [3, 4]].gather_elements_into(&array![[1, 0]], 0, &mut out)?;
+    /// assert_eq!(out, array![[3, 2]]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(indices); the indices are read twice, first to check them all, unless
+    /// `out` was not initialised. In parallel where there are many.
+    ///
+    /// # Specification
+    /// ONNX GatherElements 13 and OpenVINO GatherElements-6.
+    #[inline]
+    fn gather_elements_into<I, O>(
+        &self,
+        indices: &I,
+        attributes: impl IntoAttributes<GatherElements<Self::Elem>>,
+        out: &mut O,
+    ) -> Result<()>
+    where
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        O: OutputArray<Elem = Self::Elem> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+    {
+        family::read_into(&attributes.into_attributes(), self.as_array(), &indices.view(), out)
+    }
+}
+
+impl<T: AsArrayRef + ?Sized> GatherElementsExt for T {}

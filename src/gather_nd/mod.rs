@@ -1,0 +1,172 @@
+//! Gather by tuples of indices.
+
+mod attributes;
+mod plan;
+
+pub use attributes::GatherNd;
+
+use ndarray::ArrayD;
+
+use crate::arguments::{ArrayLike, AsArrayRef, IntoAttributes, OutputArray};
+use crate::error::Result;
+use crate::family;
+use crate::index::IndexInteger;
+
+/// Take elements or slices by tuples of indices, one index for each of the
+/// leading axes.
+///
+/// [`scatter_nd`](crate::ScatterNdExt::scatter_nd) is the other direction.
+pub trait GatherNdExt: AsArrayRef {
+    /// Returns the elements or slices of `self` that tuples of `k` numbers
+    /// select, which stand in the last axis of `indices`:
+    ///
+    /// `output[i.., r..] = self[indices[i.., 0], .., indices[i.., k-1], r..]`
+    ///
+    /// # Shapes
+    /// `k = indices.shape[-1]`, and `1 <= k <= self.rank`.
+    /// `output.shape = indices.shape[..-1] + self.shape[k..]`, in standard
+    /// (row-major) layout. The rank depends on `k`, so the result is an
+    /// [`ArrayD`]; `.into_dimensionality::<Ix1>()` gives it a static rank
+    /// without a copy.
+    ///
+    /// # Errors
+    /// [`NoTuples`](crate::Error::NoTuples) for 0-d indices,
+    /// [`TupleLengthOutOfRange`](crate::Error::TupleLengthOutOfRange) for
+    /// another `k`; [`IndexOutOfBounds`](crate::Error::IndexOutOfBounds) for a
+    /// number outside `-len..=len - 1` of its axis, which it names with the axis;
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) and
+    /// [`AllocationFailed`](crate::Error::AllocationFailed) for a result that
+    /// memory cannot hold.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::array;
+    /// use opkernels::GatherNdExt;
+    ///
+    /// let data = array![[0, 1], [2, 3]];
+    /// let elements = data.gather_nd(&array![[0, 0], [1, -1]])?;
+    /// assert_eq!(elements, array![0, 3].into_dyn());
+    ///
+    /// let rows = data.gather_nd(&array![[1], [0]])?;
+    /// assert_eq!(rows, array![[2, 3], [0, 1]].into_dyn());
+    ///
+    /// let error = data.gather_nd(&array![[0, 0], [1, 5]]).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "index 5 at indices[1, 1] is out of bounds for axis 1 of length 2 (expected -2..=1)"
+    /// );
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(output elements + indices), in parallel where the output is large.
+    ///
+    /// # Specification
+    /// ONNX GatherND 13 and OpenVINO GatherND-8 without batch dimensions.
+    #[inline]
+    fn gather_nd<I>(&self, indices: &I) -> Result<ArrayD<Self::Elem>>
+    where
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+    {
+        family::read(&GatherNd::new(), self.as_array(), &indices.view())
+    }
+
+    /// Returns what [`gather_nd`](Self::gather_nd) does, with batch dimensions
+    /// and a choice of what an index out of bounds selects. With `b` batch
+    /// dimensions:
+    ///
+    /// `output[p.., i.., r..] = self[p.., indices[p.., i.., 0], .., indices[p.., i.., k-1], r..]`
+    ///
+    /// # Shapes
+    /// `output.shape = indices.shape[..-1] + self.shape[b + k..]`, where
+    /// `1 <= k <= self.rank - b`, `b < indices.rank` and the first `b` lengths of
+    /// `self` and `indices` are equal.
+    ///
+    /// # Errors
+    /// Those of [`gather_nd`](Self::gather_nd);
+    /// [`TupleBatchDimsOutOfRange`](crate::Error::TupleBatchDimsOutOfRange) and
+    /// [`BatchShapeMismatch`](crate::Error::BatchShapeMismatch);
+    /// [`EmptyAxis`](crate::Error::EmptyAxis) where `Clip` or `Wrap` meet an
+    /// axis of length 0; [`SkipInGather`](crate::Error::SkipInGather).
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::array;
+    /// use opkernels::{GatherNd, GatherNdExt, OutOfBounds};
+    ///
+    /// let data = array![[[0, 1], [2, 3]], [[4, 5], [6, 7]]];
+    /// let rows = data.gather_nd_with(&array![[1], [0]], GatherNd::new().batch_dims(1))?;
+    /// assert_eq!(rows, array![[2, 3], [4, 5]].into_dyn());
+    ///
+    /// let or_9 = GatherNd::new().out_of_bounds(OutOfBounds::Fill(9));
+    /// assert_eq!(data.gather_nd_with(&array![[1, 1, 0], [0, 2, 0]], or_9)?, array![6, 9].into_dyn());
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(output elements + indices), in parallel where the output is large.
+    ///
+    /// # Specification
+    /// ONNX GatherND 13 and OpenVINO GatherND-8, whose batch dimensions of
+    /// length 1 are not broadcast here.
+    #[inline]
+    fn gather_nd_with<I>(
+        &self,
+        indices: &I,
+        attributes: impl IntoAttributes<GatherNd<Self::Elem>>,
+    ) -> Result<ArrayD<Self::Elem>>
+    where
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+    {
+        family::read(&attributes.into_attributes(), self.as_array(), &indices.view())
+    }
+
+    /// Writes what [`gather_nd_with`](Self::gather_nd_with) returns into `out`,
+    /// an array of any layout, without allocating.
+    ///
+    /// # Shapes
+    /// `out` has the shape of the result; its rank may be static or dynamic, it
+    /// may be an array that is not initialised, as [`Uninit`](crate::Uninit).
+    ///
+    /// # Errors
+    /// Those of [`gather_nd_with`](Self::gather_nd_with), and
+    /// [`OutShapeMismatch`](crate::Error::OutShapeMismatch). On error `out`
+    /// holds what it held before, unless it was not initialised.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::{array, Array1};
+    /// use opkernels::{GatherNd, GatherNdExt};
+    ///
+    /// let mut out = Array1::zeros(2);
+    /// array![[0, 1], [2, 3]].gather_nd_into(&array![[0, 1], [1, 0]], GatherNd::new(), &mut out)?;
+    /// assert_eq!(out, array![1, 2]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(output elements + indices); the indices are read twice, first to check
+    /// them all, unless `out` was not initialised. In parallel where `out` is
+    /// large.
+    ///
+    /// # Specification
+    /// ONNX GatherND 13 and OpenVINO GatherND-8.
+    #[inline]
+    fn gather_nd_into<I, O>(
+        &self,
+        indices: &I,
+        attributes: impl IntoAttributes<GatherNd<Self::Elem>>,
+        out: &mut O,
+    ) -> Result<()>
+    where
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        O: OutputArray<Elem = Self::Elem> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+    {
+        family::read_into(&attributes.into_attributes(), self.as_array(), &indices.view(), out)
+    }
+}
+
+impl<T: AsArrayRef + ?Sized> GatherNdExt for T {}

@@ -1,0 +1,256 @@
+//! Scatter: write or reduce slices along an axis at indices.
+
+mod attributes;
+mod plan;
+
+pub use attributes::Scatter;
+
+use ndarray::Array;
+
+use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxis};
+use crate::error::Result;
+use crate::family;
+use crate::index::IndexInteger;
+
+/// Write or reduce slices along an axis at indices: the other direction of
+/// [`gather`](crate::GatherExt::gather), and, as a sum, its gradient.
+///
+/// Updates apply in row-major order of `indices`, so the result is the same to
+/// the bit for every number of threads. Where targets repeat under
+/// [`Reduction::None`](crate::Reduction::None), the last update wins.
+///
+/// `updates` have the shape of what a gather by the same indices, axis and
+/// `batch_dims` returns, or are a single value for every place: `&1.0`, or for
+/// other types `&ndarray::arr0(value)`, which is never expanded.
+pub trait ScatterExt: AsArrayRef {
+    /// Returns a copy of `self` with slices along `axis` overwritten by those of
+    /// `updates`:
+    ///
+    /// `output[p.., indices[i..], r..] = updates[p.., i.., r..]`
+    ///
+    /// # Shapes
+    /// `updates.shape = self.shape[..axis] + indices.shape + self.shape[axis + 1..]`,
+    /// what `self.gather(indices, axis)` returns, or `updates` are a single
+    /// value. `output.shape = self.shape`, in standard (row-major) layout.
+    ///
+    /// # Errors
+    /// [`AxisOutOfBounds`](crate::Error::AxisOutOfBounds),
+    /// [`UpdatesShape`](crate::Error::UpdatesShape);
+    /// [`IndexOutOfBounds`](crate::Error::IndexOutOfBounds) for an index
+    /// outside `-len..=len - 1`;
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) and
+    /// [`AllocationFailed`](crate::Error::AllocationFailed) for a result that
+    /// memory cannot hold.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::{array, Axis};
+    /// use opkernels::ScatterExt;
+    ///
+    /// let table = array![["a", "b"], ["c", "d"], ["e", "f"]];
+    /// let output = table.scatter(&[2, 0], &array![["x", "y"], ["z", "w"]], Axis(0))?;
+    /// assert_eq!(output, array![["z", "w"], ["c", "d"], ["x", "y"]]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(elements + updates), in parallel where the slices are long or many.
+    ///
+    /// # Specification
+    /// OpenVINO ScatterUpdate-3; negative indices count from the end here.
+    #[inline]
+    fn scatter<I, U>(
+        &self,
+        indices: &I,
+        updates: &U,
+        axis: impl IntoAxis,
+    ) -> Result<Array<Self::Elem, Self::Dim>>
+    where
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+    {
+        family::write(&Scatter::along(axis), self.as_array(), &indices.view(), &updates.view())
+    }
+
+    /// Returns a copy of `self` with `updates` reduced into slices. The
+    /// attributes are an axis, to overwrite, or [`Scatter`]. With `b` batch
+    /// dimensions, which are 0 by default:
+    ///
+    /// `output[p.., j, r..] = reduction(output[p.., j, r..], updates[p.., i_b.., r..])`
+    /// where `j = indices[p_0, .., p_{b-1}, i_b..]`
+    ///
+    /// What each reduction means for each element type stands at
+    /// [`Reduction`](crate::Reduction).
+    ///
+    /// # Shapes
+    /// `updates.shape = self.shape[..axis] + indices.shape[b..] + self.shape[axis + 1..]`,
+    /// what [`gather_with`](crate::GatherExt::gather_with) returns by the same
+    /// indices, axis and `batch_dims`, or `updates` are a single value.
+    ///
+    /// # Errors
+    /// Those of [`scatter`](Self::scatter);
+    /// [`BatchDimsOutOfRange`](crate::Error::BatchDimsOutOfRange),
+    /// [`BatchDimsBeyondAxis`](crate::Error::BatchDimsBeyondAxis) and
+    /// [`BatchShapeMismatch`](crate::Error::BatchShapeMismatch);
+    /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction) for a
+    /// reduction that the element type does not have;
+    /// [`EmptyAxis`](crate::Error::EmptyAxis) where `Clip` or `Wrap` meet an
+    /// axis of length 0.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::array;
+    /// use opkernels::{Scatter, ScatterExt};
+    ///
+    /// let nodes = array![[1.0, 1.0], [2.0, 2.0]];
+    /// let messages = array![[0.5, 0.0], [0.5, 1.0], [4.0, 4.0]];
+    /// let sums = nodes.scatter_with(&[0, 0, 1], &messages, Scatter::sum(0))?;
+    /// assert_eq!(sums, array![[2.0, 2.0], [6.0, 6.0]]);
+    ///
+    /// let batch = array![[1, 2, 3], [4, 5, 6]];
+    /// let zeroed = batch.scatter_with(&array![[0], [2]], &0, Scatter::along(1).batch_dims(1))?;
+    /// assert_eq!(zeroed, array![[0, 2, 3], [4, 5, 0]]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(elements + updates), in parallel where the slices are long or many.
+    ///
+    /// # Specification
+    /// OpenVINO ScatterUpdate-3 with reductions; PyTorch's `index_add`.
+    #[inline]
+    fn scatter_with<I, U>(
+        &self,
+        indices: &I,
+        updates: &U,
+        attributes: impl IntoAttributes<Scatter>,
+    ) -> Result<Array<Self::Elem, Self::Dim>>
+    where
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+    {
+        let attributes = attributes.into_attributes();
+        family::write(&attributes, self.as_array(), &indices.view(), &updates.view())
+    }
+
+    /// Reduces `updates` into slices of `self` in place, or overwrites them. The
+    /// attributes are an axis, to overwrite, or [`Scatter`]. The formula is that
+    /// of [`scatter_with`](Self::scatter_with).
+    ///
+    /// # Shapes
+    /// Those of [`scatter_with`](Self::scatter_with); `self` may have any layout
+    /// and keeps it.
+    ///
+    /// # Errors
+    /// Those of [`scatter_with`](Self::scatter_with). On error `self` holds what
+    /// it held before.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::array;
+    /// use opkernels::{OutOfBounds, Scatter, ScatterExt};
+    ///
+    /// let mut counts = array![0, 0, 0];
+    /// counts.scatter_inplace(&[2, 0, 2, 2], &1, Scatter::sum(0))?;
+    /// assert_eq!(counts, array![1, 0, 3]);
+    ///
+    /// // Padding ids are skipped.
+    /// let mut nodes = array![[0.0, 0.0], [0.0, 0.0]];
+    /// let skip = Scatter::along(0).out_of_bounds(OutOfBounds::Skip);
+    /// nodes.scatter_inplace(&[1, i64::MAX], &array![[1.0, 2.0], [3.0, 4.0]], skip)?;
+    /// assert_eq!(nodes, array![[0.0, 0.0], [1.0, 2.0]]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(updates), whatever the size of `self`; the indices are read twice where
+    /// there are many, first to check them all. A mean has work memory that
+    /// follows the number of updates. In parallel where the slices are long or
+    /// many. A shared `ArcArray` is copied first, which for a large one takes
+    /// longer than [`scatter_with`](Self::scatter_with).
+    ///
+    /// # Specification
+    /// OpenVINO ScatterUpdate-3 with reductions; PyTorch's `index_add_`.
+    #[inline]
+    fn scatter_inplace<I, U>(
+        &mut self,
+        indices: &I,
+        updates: &U,
+        attributes: impl IntoAttributes<Scatter>,
+    ) -> Result<()>
+    where
+        Self: AsArrayMut,
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+    {
+        let attributes = attributes.into_attributes();
+        family::write_inplace(&attributes, self, &indices.view(), &updates.view())
+    }
+
+    /// Changes `self` in place by a function that is called once for each element
+    /// of `updates`, with the element of `self` that it goes to. The attributes
+    /// are an axis or [`Scatter`], whose reduction the function stands for:
+    ///
+    /// `f(&mut self[p.., indices[i..], r..], &updates[p.., i.., r..])`
+    ///
+    /// For each target, calls follow each other in row-major order of `indices`.
+    /// Elements of `self` and of `updates` may be of any types; neither need be
+    /// `Clone`.
+    ///
+    /// # Shapes
+    /// Those of [`scatter_inplace`](Self::scatter_inplace).
+    ///
+    /// # Errors
+    /// Those of [`scatter_inplace`](Self::scatter_inplace), but for
+    /// `UnsupportedReduction`. On error `f` has not been called.
+    ///
+    /// # Panics
+    /// Where `f` panics. Elements that it had changed by then stay so.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::array;
+    /// use opkernels::ScatterExt;
+    ///
+    /// // The best candidate for each place; of equal ones the first.
+    /// let mut best = array![(0.5, "a"), (0.5, "b")];
+    /// let candidates = [(0.4, "c"), (0.7, "d"), (0.7, "e")];
+    /// best.scatter_fold(&[0, 1, 1], &candidates, 0, |best, new| {
+    ///     if new.0 > best.0 {
+    ///         *best = *new;
+    ///     }
+    /// })?;
+    /// assert_eq!(best, array![(0.5, "a"), (0.7, "d")]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(updates) calls; the indices are read twice. Targets that differ may be
+    /// changed in parallel.
+    ///
+    /// # Specification
+    /// None; with a function that adds it is [`Scatter::sum`].
+    #[inline]
+    fn scatter_fold<I, U, F>(
+        &mut self,
+        indices: &I,
+        updates: &U,
+        attributes: impl IntoAttributes<Scatter>,
+        f: F,
+    ) -> Result<()>
+    where
+        Self: AsArrayMut,
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        U: ArrayLike<Elem: Sync> + ?Sized,
+        Self::Elem: Send,
+        F: Fn(&mut Self::Elem, &U::Elem) + Sync,
+    {
+        let attributes = attributes.into_attributes();
+        family::fold(&attributes, self, &indices.view(), &updates.view(), &f)
+    }
+}
+
+impl<T: AsArrayRef + ?Sized> ScatterExt for T {}

@@ -1,0 +1,18 @@
+//! What a scatter means: slices along an axis.
+
+use super::Scatter;
+use crate::error::Result;
+use crate::family::{Plan, Writes};
+use crate::reduction::Combining;
+
+impl Writes for Scatter {
+    fn plan(&self, data: &[usize], indices: &[usize], updates: &[usize]) -> Result<Plan> {
+        let plan = Plan::slices(data, indices, self.axis, self.batch_dims)?;
+        plan.check_updates(data, indices, updates)?;
+        plan.with(self.combining.out_of_bounds.writing(), indices)
+    }
+
+    fn combining(&self) -> &Combining {
+        &self.combining
+    }
+}

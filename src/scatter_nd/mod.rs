@@ -1,0 +1,238 @@
+//! Scatter by tuples of indices.
+
+mod attributes;
+mod plan;
+
+pub use attributes::ScatterNd;
+
+use ndarray::Array;
+
+use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes};
+use crate::error::Result;
+use crate::family;
+use crate::index::IndexInteger;
+
+/// Write or reduce elements or slices at tuples of indices, one index for each
+/// of the leading axes: the other direction of
+/// [`gather_nd`](crate::GatherNdExt::gather_nd), and, as a sum, its gradient.
+///
+/// Updates apply in row-major order of `indices`, so the result is the same to
+/// the bit for every number of threads. Where targets repeat under
+/// [`Reduction::None`](crate::Reduction::None), the last update wins.
+///
+/// `updates` have the shape of what `gather_nd` by the same indices returns, or
+/// are a single value for every place: `&1.0`, or for other types
+/// `&ndarray::arr0(value)`, which is never expanded.
+pub trait ScatterNdExt: AsArrayRef {
+    /// Returns a copy of `self` with elements or slices overwritten that tuples
+    /// of `k` numbers select, which stand in the last axis of `indices`:
+    ///
+    /// `output[indices[i.., 0], .., indices[i.., k-1], r..] = updates[i.., r..]`
+    ///
+    /// # Shapes
+    /// `k = indices.shape[-1]`, and `1 <= k <= self.rank`.
+    /// `updates.shape = indices.shape[..-1] + self.shape[k..]`, what
+    /// `self.gather_nd(indices)` returns, or `updates` are a single value.
+    /// `output.shape = self.shape`, in standard (row-major) layout.
+    ///
+    /// # Errors
+    /// [`NoTuples`](crate::Error::NoTuples) for 0-d indices,
+    /// [`TupleLengthOutOfRange`](crate::Error::TupleLengthOutOfRange) for
+    /// another `k`, [`UpdatesShape`](crate::Error::UpdatesShape);
+    /// [`IndexOutOfBounds`](crate::Error::IndexOutOfBounds) for a number outside
+    /// `-len..=len - 1` of its axis, which it names with the axis;
+    /// [`SizeOverflow`](crate::Error::SizeOverflow) and
+    /// [`AllocationFailed`](crate::Error::AllocationFailed) for a result that
+    /// memory cannot hold.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::{Array2, array};
+    /// use opkernels::ScatterNdExt;
+    ///
+    /// let board = Array2::from_elem((2, 3), '.');
+    /// let output = board.scatter_nd(&array![[0, 1], [1, -1]], &['x', 'o'])?;
+    /// assert_eq!(output, array![['.', 'x', '.'], ['.', '.', 'o']]);
+    ///
+    /// let rows = board.scatter_nd(&array![[1]], &array![['a', 'b', 'c']])?;
+    /// assert_eq!(rows, array![['.', '.', '.'], ['a', 'b', 'c']]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(elements + updates), in parallel where the slices are long.
+    ///
+    /// # Specification
+    /// ONNX ScatterND 18 and OpenVINO ScatterNDUpdate-15 without a reduction.
+    /// They leave the order of repeated targets open.
+    #[inline]
+    fn scatter_nd<I, U>(&self, indices: &I, updates: &U) -> Result<Array<Self::Elem, Self::Dim>>
+    where
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+    {
+        family::write(&ScatterNd::new(), self.as_array(), &indices.view(), &updates.view())
+    }
+
+    /// Returns a copy of `self` with `updates` reduced into elements or slices:
+    ///
+    /// `output[j.., r..] = reduction(output[j.., r..], updates[i.., r..])`
+    /// where `j = indices[i.., 0], .., indices[i.., k-1]`
+    ///
+    /// What each reduction means for each element type stands at
+    /// [`Reduction`](crate::Reduction).
+    ///
+    /// # Shapes
+    /// Those of [`scatter_nd`](Self::scatter_nd).
+    ///
+    /// # Errors
+    /// Those of [`scatter_nd`](Self::scatter_nd);
+    /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction) for a
+    /// reduction that the element type does not have;
+    /// [`EmptyAxis`](crate::Error::EmptyAxis) where `Clip` or `Wrap` meet an
+    /// axis of length 0.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::array;
+    /// use opkernels::{ScatterNd, ScatterNdExt};
+    ///
+    /// let grid = array![[1, 1], [1, 1]];
+    /// let output = grid.scatter_nd_with(&array![[0, 1], [0, 1]], &[5, 7], ScatterNd::sum())?;
+    /// assert_eq!(output, array![[1, 13], [1, 1]]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(elements + updates), in parallel where the slices are long.
+    ///
+    /// # Specification
+    /// ONNX ScatterND 18 and OpenVINO ScatterNDUpdate-15.
+    #[inline]
+    fn scatter_nd_with<I, U>(
+        &self,
+        indices: &I,
+        updates: &U,
+        attributes: impl IntoAttributes<ScatterNd>,
+    ) -> Result<Array<Self::Elem, Self::Dim>>
+    where
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+    {
+        let attributes = attributes.into_attributes();
+        family::write(&attributes, self.as_array(), &indices.view(), &updates.view())
+    }
+
+    /// Reduces `updates` into elements or slices of `self` in place, or
+    /// overwrites them with [`ScatterNd::new`]. The formula is that of
+    /// [`scatter_nd_with`](Self::scatter_nd_with).
+    ///
+    /// # Shapes
+    /// Those of [`scatter_nd`](Self::scatter_nd); `self` may have any layout and
+    /// keeps it.
+    ///
+    /// # Errors
+    /// Those of [`scatter_nd_with`](Self::scatter_nd_with). On error `self`
+    /// holds what it held before.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::{Array2, array};
+    /// use opkernels::{ScatterNd, ScatterNdExt};
+    ///
+    /// let mut grid = Array2::zeros((2, 2));
+    /// let cells = array![[0, 1], [1, 1], [0, 1]];
+    /// grid.scatter_nd_inplace(&cells, &[0.5, 2.0, 0.25], ScatterNd::sum())?;
+    /// assert_eq!(grid, array![[0.0, 0.75], [0.0, 2.0]]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(updates), whatever the size of `self`; the indices are read twice where
+    /// there are many, first to check them all. A mean has work memory that
+    /// follows the number of updates. In parallel where the slices are long. A
+    /// shared `ArcArray` is copied first, which for a large one takes longer than
+    /// [`scatter_nd_with`](Self::scatter_nd_with).
+    ///
+    /// # Specification
+    /// ONNX ScatterND 18 and OpenVINO ScatterNDUpdate-15.
+    #[inline]
+    fn scatter_nd_inplace<I, U>(
+        &mut self,
+        indices: &I,
+        updates: &U,
+        attributes: impl IntoAttributes<ScatterNd>,
+    ) -> Result<()>
+    where
+        Self: AsArrayMut,
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        Self::Elem: Clone + Send + Sync,
+    {
+        let attributes = attributes.into_attributes();
+        family::write_inplace(&attributes, self, &indices.view(), &updates.view())
+    }
+
+    /// Changes `self` in place by a function that is called once for each element
+    /// of `updates`, with the element of `self` that it goes to. The function
+    /// stands for the reduction of the attributes:
+    ///
+    /// `f(&mut self[indices[i.., 0], .., indices[i.., k-1], r..], &updates[i.., r..])`
+    ///
+    /// For each target, calls follow each other in row-major order of `indices`.
+    /// Elements of `self` and of `updates` may be of any types; neither need be
+    /// `Clone`.
+    ///
+    /// # Shapes
+    /// Those of [`scatter_nd`](Self::scatter_nd).
+    ///
+    /// # Errors
+    /// Those of [`scatter_nd_inplace`](Self::scatter_nd_inplace), but for
+    /// `UnsupportedReduction`. On error `f` has not been called.
+    ///
+    /// # Panics
+    /// Where `f` panics. Elements that it had changed by then stay so.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::{Array2, array};
+    /// use opkernels::{ScatterNd, ScatterNdExt};
+    ///
+    /// let mut lists = Array2::from_elem((2, 2), String::new());
+    /// let cells = array![[0, 1], [1, 0], [0, 1]];
+    /// lists.scatter_nd_fold(&cells, &["a", "b", "c"], ScatterNd::new(), |list, new| {
+    ///     list.push_str(new);
+    /// })?;
+    /// assert_eq!(lists, array![["", "ac"], ["b", ""]]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(updates) calls; the indices are read twice. Targets that differ may be
+    /// changed in parallel.
+    ///
+    /// # Specification
+    /// None; with a function that adds it is [`ScatterNd::sum`].
+    #[inline]
+    fn scatter_nd_fold<I, U, F>(
+        &mut self,
+        indices: &I,
+        updates: &U,
+        attributes: impl IntoAttributes<ScatterNd>,
+        f: F,
+    ) -> Result<()>
+    where
+        Self: AsArrayMut,
+        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        U: ArrayLike<Elem: Sync> + ?Sized,
+        Self::Elem: Send,
+        F: Fn(&mut Self::Elem, &U::Elem) + Sync,
+    {
+        let attributes = attributes.into_attributes();
+        family::fold(&attributes, self, &indices.view(), &updates.view(), &f)
+    }
+}
+
+impl<T: AsArrayRef + ?Sized> ScatterNdExt for T {}

@@ -1,0 +1,18 @@
+//! What a scatter by tuples of indices means.
+
+use super::ScatterNd;
+use crate::error::Result;
+use crate::family::{Plan, Writes};
+use crate::reduction::Combining;
+
+impl Writes for ScatterNd {
+    fn plan(&self, data: &[usize], indices: &[usize], updates: &[usize]) -> Result<Plan> {
+        let plan = Plan::tuples(data, indices, 0)?;
+        plan.check_updates(data, indices, updates)?;
+        plan.with(self.combining.out_of_bounds.writing(), indices)
+    }
+
+    fn combining(&self) -> &Combining {
+        &self.combining
+    }
+}
