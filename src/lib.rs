@@ -139,7 +139,7 @@ mod sealed;
 
 pub use arguments::{
     ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxes, IntoAxis, IntoBatchDims,
-    IntoShifts, OutputArray, SignedInteger, Uninit,
+    IntoShifts, OutputArray, SignedInteger,
 };
 pub use error::{Error, Result};
 pub use gather::{Gather, GatherArgument, GatherExt, Gathered};

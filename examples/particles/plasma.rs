@@ -114,7 +114,7 @@ impl Plasma {
     fn push(&self, cells: &Cells) -> Result<Array1<f64>> {
         let wrap = Gather::along(0).out_of_bounds(OutOfBounds::Wrap);
         let left = self.field.gather(&cells.index, 0)?;
-        let mut right = Array1::zeros(left.len());
+        let mut right = Array1::<f64>::zeros(left.len());
         self.field.gather_into(&(&cells.index + 1), wrap, &mut right)?;
         let mut push = left;
         Zip::from(&mut push).and(&right).and(&cells.fraction).for_each(|left, right, fraction| {

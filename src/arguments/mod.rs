@@ -12,5 +12,5 @@ pub(crate) use attributes::into_attributes;
 pub(crate) use axes::resolve_axis;
 pub use axes::{IntoAxes, IntoAxis, IntoBatchDims, IntoShifts, SignedInteger};
 pub(crate) use outputs::Output;
-pub use outputs::{OutputArray, Uninit};
+pub use outputs::OutputArray;
 pub use receivers::{AsArrayMut, AsArrayRef};

@@ -56,7 +56,7 @@ where
     D: Dimension,
     I: IndexInteger,
     Q: Dimension,
-    O: OutputArray<Elem = A> + ?Sized,
+    O: OutputArray<A> + ?Sized,
 {
     let plan = attributes.plan(data.shape(), indices.shape())?;
     plan.check_output(data.shape(), indices.shape(), out.lengths())?;

@@ -134,7 +134,7 @@ pub trait GatherExt: AsArrayRef {
     ///
     /// # Shapes
     /// `out` has the shape of the result; its rank may be static or dynamic. It
-    /// may be an array that is not initialised, as [`Uninit`](crate::Uninit):
+    /// may be an array of `MaybeUninit` (see [`OutputArray`](crate::OutputArray)):
     /// where the memory is fresh that saves clearing it.
     ///
     /// # Errors
@@ -148,7 +148,7 @@ pub trait GatherExt: AsArrayRef {
     /// use opkernels::{Gather, GatherExt, OutOfBounds};
     ///
     /// let table = array![[1, 2], [3, 4], [5, 6]];
-    /// let mut out = Array2::zeros((2, 2));
+    /// let mut out = Array2::<i32>::zeros((2, 2));
     /// table.gather_into(&[2, 0], 0, &mut out)?;
     /// assert_eq!(out, array![[5, 6], [1, 2]]);
     ///
@@ -173,7 +173,7 @@ pub trait GatherExt: AsArrayRef {
     ) -> Result<()>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        O: OutputArray<Elem = Self::Elem> + ?Sized,
+        O: OutputArray<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         family::read_into(&attributes.into_attributes(), self.as_array(), &indices.view(), out)

@@ -116,7 +116,7 @@ pub trait GatherElementsExt: AsArrayRef {
     ///
     /// # Shapes
     /// `out` has the shape of `indices`; its rank may be static or dynamic, it
-    /// may be an array that is not initialised, as [`Uninit`](crate::Uninit).
+    /// may be an array of `MaybeUninit` (see [`OutputArray`](crate::OutputArray)).
     ///
     /// # Errors
     /// Those of [`gather_elements_with`](Self::gather_elements_with), and
@@ -128,7 +128,7 @@ pub trait GatherElementsExt: AsArrayRef {
     /// use ndarray::{array, Array2};
     /// use opkernels::GatherElementsExt;
     ///
-    /// let mut out = Array2::zeros((1, 2));
+    /// let mut out = Array2::<i32>::zeros((1, 2));
     /// array![[1, 2], [3, 4]].gather_elements_into(&array![[1, 0]], 0, &mut out)?;
     /// assert_eq!(out, array![[3, 2]]);
     /// # Ok::<(), opkernels::Error>(())
@@ -149,7 +149,7 @@ pub trait GatherElementsExt: AsArrayRef {
     ) -> Result<()>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        O: OutputArray<Elem = Self::Elem> + ?Sized,
+        O: OutputArray<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         family::read_into(&attributes.into_attributes(), self.as_array(), &indices.view(), out)

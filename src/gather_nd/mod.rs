@@ -128,7 +128,7 @@ pub trait GatherNdExt: AsArrayRef {
     ///
     /// # Shapes
     /// `out` has the shape of the result; its rank may be static or dynamic, it
-    /// may be an array that is not initialised, as [`Uninit`](crate::Uninit).
+    /// may be an array of `MaybeUninit` (see [`OutputArray`](crate::OutputArray)).
     ///
     /// # Errors
     /// Those of [`gather_nd_with`](Self::gather_nd_with), and
@@ -140,7 +140,7 @@ pub trait GatherNdExt: AsArrayRef {
     /// use ndarray::{array, Array1};
     /// use opkernels::{GatherNd, GatherNdExt};
     ///
-    /// let mut out = Array1::zeros(2);
+    /// let mut out = Array1::<i32>::zeros(2);
     /// array![[0, 1], [2, 3]].gather_nd_into(&array![[0, 1], [1, 0]], GatherNd::new(), &mut out)?;
     /// assert_eq!(out, array![1, 2]);
     /// # Ok::<(), opkernels::Error>(())
@@ -162,7 +162,7 @@ pub trait GatherNdExt: AsArrayRef {
     ) -> Result<()>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        O: OutputArray<Elem = Self::Elem> + ?Sized,
+        O: OutputArray<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         family::read_into(&attributes.into_attributes(), self.as_array(), &indices.view(), out)

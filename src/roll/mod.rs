@@ -71,7 +71,7 @@ pub trait RollExt: AsArrayRef {
     ///
     /// # Shapes
     /// `out.shape = self.shape`; the rank of `out` may be static or dynamic, and
-    /// it may be an array that is not initialised, as [`Uninit`](crate::Uninit).
+    /// it may be an array of `MaybeUninit` (see [`OutputArray`](crate::OutputArray)).
     ///
     /// # Errors
     /// [`AxisOutOfBounds`](crate::Error::AxisOutOfBounds),
@@ -84,7 +84,7 @@ pub trait RollExt: AsArrayRef {
     /// use ndarray::{array, Array1};
     /// use opkernels::RollExt;
     ///
-    /// let mut out = Array1::zeros(4);
+    /// let mut out = Array1::<i32>::zeros(4);
     /// array![1, 2, 3, 4].roll_into(1, 0, &mut out)?;
     /// assert_eq!(out, array![4, 1, 2, 3]);
     /// # Ok::<(), opkernels::Error>(())
@@ -98,7 +98,7 @@ pub trait RollExt: AsArrayRef {
     #[inline]
     fn roll_into<O>(&self, shifts: impl IntoShifts, axes: impl IntoAxes, out: &mut O) -> Result<()>
     where
-        O: OutputArray<Elem = Self::Elem> + ?Sized,
+        O: OutputArray<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         run::into(self.as_array(), &shifts, &axes, out)

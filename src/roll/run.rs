@@ -45,7 +45,7 @@ pub(super) fn into<A, D, O>(
 where
     A: Clone + Send + Sync,
     D: Dimension,
-    O: OutputArray<Elem = A> + ?Sized,
+    O: OutputArray<A> + ?Sized,
 {
     let shifts = plan::shifts(data.shape(), shifts, axes)?;
     if out.lengths() != data.shape() {
