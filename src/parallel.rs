@@ -39,10 +39,6 @@ impl Cost {
     pub(crate) fn times(self, factor: f64) -> Self {
         Cost(self.0 * factor)
     }
-
-    pub(crate) fn is_less(self, other: Self) -> bool {
-        self.0 < other.0
-    }
 }
 
 /// The least that a part should cost: waking a thread takes up to 10 µs.

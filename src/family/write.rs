@@ -1,14 +1,16 @@
 //! How a scatter runs: what depends on types.
 
+use std::mem;
+
 use ndarray::{Array, ArrayRef, ArrayView, Dimension, IxDyn};
 
-use super::Plan;
+use super::{Kind, Plan};
 use crate::arguments::AsArrayMut;
 use crate::error::{Error, Result};
-use crate::index::IndexInteger;
+use crate::index::{IndexInteger, Policy};
 use crate::memory::{Folding, Indices, Kernels, Scattering};
-use crate::reduction::{self, Combining};
-use crate::roll::standard_copy;
+use crate::reduction::{self, Combining, Reduction};
+use crate::roll::{copy_over, standard_copy};
 
 /// The attributes of a scatter.
 pub(crate) trait Writes {
@@ -36,7 +38,8 @@ where
     let kernels = reduction::of::<A>(combining.reduction)?;
     let plan = attributes.plan(data.shape(), indices.shape(), updates.shape())?;
     let mut target = standard_copy(data)?;
-    let written = Written { plan: &plan, indices: Indices::of(indices), untouched: false };
+    let indices = plan.of_rows(Indices::of(indices));
+    let written = Written { plan: &plan, indices, untouched: false };
     written.combine(&mut target, updates, kernels, combining)?;
     Ok(target)
 }
@@ -58,7 +61,22 @@ where
     let kernels = reduction::of::<T::Elem>(combining.reduction)?;
     let shape = target.as_array().shape();
     let plan = attributes.plan(shape, indices.shape(), updates.shape())?;
-    let indices = Indices::of(indices);
+    let indices = plan.of_rows(Indices::of(indices));
+    let bytes = target.as_array().len().saturating_mul(size_of::<T::Elem>());
+    let discards = const { !mem::needs_drop::<T::Elem>() }
+        && combining.reduction != Reduction::Mean
+        && plan.refuses()
+        && indices.outweigh(bytes);
+    if discards {
+        // To copy a target there and back costs less than to look at so many
+        // indices before the first is used.
+        if let Ok(mut copy) = standard_copy(target.as_array()) {
+            let written = Written { plan: &plan, indices, untouched: false };
+            written.combine(&mut copy, updates, kernels, combining)?;
+            copy_over(&copy, target.as_array_mut());
+            return Ok(());
+        }
+    }
     let (target, untouched) = plan.own(target, indices)?;
     Written { plan: &plan, indices, untouched }.combine(target, updates, kernels, combining)
 }
@@ -81,7 +99,7 @@ where
 {
     let shape = target.as_array().shape();
     let plan = attributes.plan(shape, indices.shape(), updates.shape())?;
-    let indices = Indices::of(indices);
+    let indices = plan.of_rows(Indices::of(indices));
     let (target, untouched) = plan.own(target, indices)?;
     let folding = Folding::new(fold);
     let written = Written { plan: &plan, indices, untouched };
@@ -92,6 +110,18 @@ where
 }
 
 impl Plan {
+    fn refuses(&self) -> bool {
+        self.policy == Policy::Refuse
+    }
+
+    /// Indices of elements that each repeat along a row select the row.
+    fn of_rows<'i>(&self, indices: Indices<'i>) -> Indices<'i> {
+        match (self.kind, &self.selected[..]) {
+            (Kind::Elements, &[(axis, _)]) => indices.of_rows(axis),
+            _ => indices,
+        }
+    }
+
     /// The target to write to, and whether an error must still leave it
     /// untouched. One that is shared is copied where nothing can fail any more.
     fn own<'t, T: AsArrayMut + ?Sized>(

@@ -37,6 +37,7 @@ pub struct IndexKind {
     size: usize,
     resolve: unsafe fn(Lane, Component, Policy, &mut [MaybeUninit<isize>]) -> bool,
     all_inside: unsafe fn(Lane, usize, usize) -> bool,
+    all_same: unsafe fn(Lane, usize) -> bool,
     value: unsafe fn(*const u8) -> i128,
 }
 
@@ -46,6 +47,7 @@ impl IndexKind {
             size: size_of::<I>(),
             resolve: resolve::<I>,
             all_inside: all_inside::<I>,
+            all_same: all_same::<I>,
             value: value::<I>,
         }
     }
@@ -91,6 +93,41 @@ impl<'a> Indices<'a> {
     ) -> bool {
         // SAFETY: the caller's promise; `kind` is of their type.
         unsafe { (self.kind.resolve)(lane, component, policy, offsets) }
+    }
+
+    /// The same indices, where each repeats along all axes after this one so
+    /// that it selects a whole row; looked at is little further than the first
+    /// row that differs.
+    pub(crate) fn of_rows(self, axis: usize) -> Self {
+        /// Shorter rows gain nothing from being whole.
+        const WIDE: usize = 4;
+        let layout = self.layout();
+        let rows: usize = layout.shape()[..=axis].iter().product();
+        let width: usize = layout.shape()[axis + 1..].iter().product();
+        if width < WIDE || rows == 0 || !layout.is_dense() {
+            return self;
+        }
+        let differ = AtomicBool::new(false);
+        let row = width * self.kind.size;
+        let parts = parallel::parts(Cost::of_bytes(rows.saturating_mul(row))).min(rows);
+        parallel::run(parts, &|part| {
+            for row_number in parallel::share(rows, parts, part) {
+                let lane = Lane {
+                    start: self.start().wrapping_add(row_number * row),
+                    step: self.kind.size as isize,
+                };
+                // SAFETY: rows follow each other in the array (`is_dense`).
+                #[allow(unsafe_code)]
+                let same = unsafe { (self.kind.all_same)(lane, width) };
+                if !same || differ.load(Ordering::Relaxed) {
+                    return differ.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+        if differ.into_inner() {
+            return self;
+        }
+        Indices { array: self.array.repeating_from(axis + 1), ..self }
     }
 
     /// Whether there are many, that take at least twice as many bytes as a
@@ -359,6 +396,18 @@ unsafe fn all_inside<I: Meaning>(lane: Lane, count: usize, len: usize) -> bool {
         }
     }
     by_blocks()
+}
+
+/// Whether a dense lane repeats one index.
+///
+/// # Safety
+/// `count` values of `I` can be read, at least one.
+#[allow(unsafe_code)]
+unsafe fn all_same<I: Meaning>(lane: Lane, count: usize) -> bool {
+    // SAFETY: the caller's promise.
+    let indices = unsafe { std::slice::from_raw_parts(lane.start.cast::<I>(), count) };
+    let first = indices[0];
+    indices.iter().fold(true, |same, &index| same & (index == first))
 }
 
 /// # Safety

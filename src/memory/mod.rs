@@ -15,10 +15,10 @@ mod strided;
 mod tile;
 mod walk;
 
-pub use combine::Kernels;
+pub(crate) use combine::Kernels;
 pub(crate) use copy::Transfer;
 pub(crate) use gather::Gathering;
-pub use indices::IndexKind;
+pub(crate) use indices::IndexKind;
 pub(crate) use indices::Indices;
 pub(crate) use output::{Filled, cloned, filled};
 pub(crate) use roll::inplace::roll_inplace;

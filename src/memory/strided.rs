@@ -20,9 +20,22 @@ pub(crate) struct Layout<'a> {
     shape: &'a [usize],
     strides: &'a [isize],
     size: usize,
+    /// From this axis on elements repeat: each is taken for the first along
+    /// the axis.
+    repeats_from: usize,
 }
 
 impl<'a> Layout<'a> {
+    fn new(shape: &'a [usize], strides: &'a [isize], size: usize) -> Self {
+        Layout { shape, strides, size, repeats_from: usize::MAX }
+    }
+
+    /// The layout of the same array, of which only the first elements along
+    /// each axis from this one on are looked at.
+    pub(super) fn repeating_from(self, axis: usize) -> Self {
+        Layout { repeats_from: axis, ..self }
+    }
+
     pub(crate) fn shape(&self) -> &'a [usize] {
         self.shape
     }
@@ -40,10 +53,21 @@ impl<'a> Layout<'a> {
     /// it be wrong, and nobody takes a step there.
     #[inline]
     pub(super) fn stride(&self, axis: usize) -> isize {
-        if self.shape[axis] <= 1 {
+        if self.shape[axis] <= 1 || axis >= self.repeats_from {
             return 0;
         }
         self.strides[axis].wrapping_mul(self.size as isize)
+    }
+
+    /// Whether elements follow each other in row-major order.
+    pub(super) fn is_dense(&self) -> bool {
+        let mut expected = self.size as isize;
+        (0..self.shape.len()).rev().all(|axis| {
+            let len = self.shape[axis];
+            let dense = len == 1 || self.stride(axis) == expected;
+            expected = expected.wrapping_mul(len as isize);
+            dense
+        })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -74,8 +98,7 @@ unsafe impl Sync for Strided<'_> {}
 impl<'a> Strided<'a> {
     #[inline]
     pub(crate) fn of<T: Sync, D: Dimension>(array: &'a ArrayRef<T, D>) -> Self {
-        let layout =
-            Layout { shape: array.shape(), strides: array.strides(), size: size_of::<T>() };
+        let layout = Layout::new(array.shape(), array.strides(), size_of::<T>());
         Strided { start: array.as_ptr().cast(), layout }
     }
 
@@ -85,6 +108,12 @@ impl<'a> Strided<'a> {
 
     pub(crate) fn layout(&self) -> Layout<'a> {
         self.layout
+    }
+
+    /// The same array, of which only the first elements along each axis from
+    /// this one on are looked at.
+    pub(super) fn repeating_from(self, axis: usize) -> Self {
+        Strided { layout: self.layout.repeating_from(axis), ..self }
     }
 }
 
@@ -111,8 +140,7 @@ impl<'a> StridedMut<'a> {
     pub(crate) fn of<T: Send, D: Dimension>(array: &'a mut ArrayRef<T, D>) -> Self {
         let start = array.as_mut_ptr().cast();
         let array: &'a ArrayRef<T, D> = array;
-        let layout =
-            Layout { shape: array.shape(), strides: array.strides(), size: size_of::<T>() };
+        let layout = Layout::new(array.shape(), array.strides(), size_of::<T>());
         StridedMut { start, layout, borrow: PhantomData }
     }
 

@@ -35,6 +35,16 @@ where
     laid_out(data, &shifts, None)
 }
 
+/// Copies over an array of the same shape, of elements that need no dropping.
+pub(crate) fn copy_over<A, D>(from: &ArrayRef<A, D>, to: &mut ArrayRef<A, D>)
+where
+    A: Clone + Send + Sync,
+    D: Dimension,
+{
+    let shifts: SmallVec<[usize; 6]> = smallvec![0; from.ndim()];
+    Transfer::over(from, None, to).roll(&shifts);
+}
+
 /// Rolls into `out`.
 pub(super) fn into<A, D, O>(
     data: &ArrayRef<A, D>,

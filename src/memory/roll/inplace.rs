@@ -81,7 +81,7 @@ fn roll(array: &StridedMut<'_>, shifts: &[usize]) -> Result<()> {
     let threads = parallel::parts(work).min(most);
     // Each part has its share of the room, and room for one element.
     let bytes = (ROOM / threads / size).max(1) * size;
-    let roll = Roll { data, turns, row, room: bytes, parts: threads };
+    let roll = Roll { data, turns, row, parts: threads };
     let mut room = repeated(MaybeUninit::<u8>::uninit(), bytes.min(roll.needs(sends)) * threads)?;
     if !sends || row.shift == 0 || row.len * size <= bytes {
         return roll.run(sends, &mut room);
@@ -110,8 +110,6 @@ struct Roll {
     turns: SmallVec<[Turn; 6]>,
     row: Row,
     data: *mut u8,
-    /// Bytes of work memory that each part has.
-    room: usize,
     parts: usize,
 }
 
