@@ -97,19 +97,57 @@ impl<'t> Tile<'t> {
         }
     }
 
-    /// Calls `visit` with the places of each entry in the two arrays, and
-    /// `ahead` with what the entry `distance` entries later selects, where
-    /// there is one.
+    /// Calls `visit` with the places of each entry in the two arrays. For what
+    /// takes but a few instructions: several are done a turn.
     #[inline(always)]
-    pub(super) fn each(
+    pub(super) fn each(&self, visit: impl Fn(*mut u8, *mut u8)) {
+        for turn in 0..self.outer.len {
+            let (selected, mut listed) = self.turn(turn);
+            match self.places {
+                Places::Every(step) => {
+                    // Blocks of a constant length, which the compiler unrolls.
+                    let place = |listed: *mut u8, k: usize| {
+                        listed.wrapping_offset(step.wrapping_mul(k as isize))
+                    };
+                    let blocks = self.offsets.chunks_exact(BLOCK);
+                    let rest = blocks.remainder();
+                    for (number, block) in blocks.enumerate() {
+                        self.next.ask(number);
+                        for k in 0..BLOCK {
+                            visit(selected.wrapping_offset(block[k]), place(listed, k));
+                        }
+                        listed = place(listed, BLOCK);
+                    }
+                    for (k, &offset) in rest.iter().enumerate() {
+                        visit(selected.wrapping_offset(offset), place(listed, k));
+                    }
+                }
+                Places::Each(places) => {
+                    for (&offset, &place) in self.offsets.iter().zip(places) {
+                        visit(selected.wrapping_offset(offset), listed.wrapping_offset(place));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The same for what takes a loop of its own.
+    #[inline(always)]
+    pub(super) fn each_row(&self, visit: impl Fn(*mut u8, *mut u8)) {
+        self.each_row_ahead(0, |_| {}, visit);
+    }
+
+    /// The same for rows; `ahead` is called with what the entry `distance`
+    /// entries later selects, where there is one.
+    #[inline(always)]
+    pub(super) fn each_row_ahead(
         &self,
         distance: usize,
         ahead: impl Fn(*mut u8),
         visit: impl Fn(*mut u8, *mut u8),
     ) {
-        for turn in 0..self.outer.len as isize {
-            let selected = self.selected.wrapping_offset(turn.wrapping_mul(self.outer.selected));
-            let listed = self.listed.wrapping_offset(turn.wrapping_mul(self.outer.listed));
+        for turn in 0..self.outer.len {
+            let (selected, mut listed) = self.turn(turn);
             let early = |k: usize| {
                 if let Some(&later) = self.offsets.get(k + distance) {
                     ahead(selected.wrapping_offset(later));
@@ -117,25 +155,13 @@ impl<'t> Tile<'t> {
             };
             match self.places {
                 Places::Every(step) => {
-                    // Blocks of a constant length, which the compiler unrolls.
-                    let place = |k: usize| listed.wrapping_offset(step.wrapping_mul(k as isize));
-                    let blocks = self.offsets.chunks_exact(BLOCK);
-                    let rest = self.offsets.len() - blocks.remainder().len();
-                    let (mut first, mut place_of_block) = (0, listed);
-                    for block in blocks {
-                        self.next.ask(first / BLOCK);
-                        for k in 0..BLOCK {
-                            early(first + k);
-                            let place = step.wrapping_mul(k as isize);
-                            let place = place_of_block.wrapping_offset(place);
-                            visit(selected.wrapping_offset(block[k]), place);
-                        }
-                        first += BLOCK;
-                        place_of_block = place_of_block.wrapping_offset(step * BLOCK as isize);
-                    }
-                    for k in rest..self.offsets.len() {
+                    for (k, &offset) in self.offsets.iter().enumerate() {
                         early(k);
-                        visit(selected.wrapping_offset(self.offsets[k]), place(k));
+                        if k % BLOCK == 0 {
+                            self.next.ask(k / BLOCK);
+                        }
+                        visit(selected.wrapping_offset(offset), listed);
+                        listed = listed.wrapping_offset(step);
                     }
                 }
                 Places::Each(places) => {
@@ -146,6 +172,14 @@ impl<'t> Tile<'t> {
                 }
             }
         }
+    }
+
+    /// Where a turn of the outer loop begins in the two arrays.
+    #[inline(always)]
+    fn turn(&self, turn: usize) -> (*mut u8, *mut u8) {
+        let turn = turn as isize;
+        let selected = self.selected.wrapping_offset(turn.wrapping_mul(self.outer.selected));
+        (selected, self.listed.wrapping_offset(turn.wrapping_mul(self.outer.listed)))
     }
 
     /// The tile of these entries alone.

@@ -5,6 +5,9 @@ use std::marker::PhantomData;
 use crate::memory::cpu;
 use crate::memory::tile::{Kernel, Tile};
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// How many rows ahead of the one being combined the next is asked for.
 const AHEAD: usize = 8;
 
@@ -25,7 +28,7 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
     };
     let (inner, steps) = (tile.inner, [size_of::<A>() as isize, size_of::<U>() as isize]);
     if inner.len == 1 {
-        return tile.each(0, |_| {}, one);
+        return tile.each(one);
     }
     if [inner.selected, inner.listed] == steps {
         let bytes = inner.len * size_of::<A>();
@@ -33,21 +36,31 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
         let row = |selected: *mut u8, listed: *mut u8| unsafe {
             dense(selected.cast::<A>(), listed.cast::<U>(), inner.len, combine);
         };
-        if tile.spread && bytes >= 16 {
-            return tile.each(AHEAD, |row| cpu::prefetch(row, bytes), row);
+        let rows = || match bytes {
+            _ if !tile.spread => tile.each_row(row),
+            // A row may begin in one line and end in the next.
+            ..=LINE => tile.each_row_ahead(
+                AHEAD,
+                |row| {
+                    cpu::prefetch_line(row);
+                    cpu::prefetch_line(row.wrapping_add(bytes - 1));
+                },
+                row,
+            ),
+            _ => tile.each_row_ahead(AHEAD, |row| cpu::prefetch(row, bytes), row),
+        };
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if let Some(avx2) = cpu::Avx2::detect() {
+            return avx2.call(rows);
         }
-        return tile.each(0, |_| {}, row);
+        return rows();
     }
-    tile.each(
-        0,
-        |_| {},
-        |selected, listed| {
-            for k in 0..inner.len as isize {
-                let selected = selected.wrapping_offset(k.wrapping_mul(inner.selected));
-                one(selected, listed.wrapping_offset(k.wrapping_mul(inner.listed)));
-            }
-        },
-    );
+    tile.each_row(|selected, listed| {
+        for k in 0..inner.len as isize {
+            let selected = selected.wrapping_offset(k.wrapping_mul(inner.selected));
+            one(selected, listed.wrapping_offset(k.wrapping_mul(inner.listed)));
+        }
+    });
 }
 
 /// Combines a row of updates with a row of targets, both dense. Blocks are read
@@ -103,16 +116,12 @@ unsafe fn block<A: Copy, U: Copy, const N: usize>(
 #[inline(always)]
 pub(super) fn elements(tile: &Tile<'_>, each: impl Fn(*mut u8, *mut u8)) {
     let inner = tile.inner;
-    tile.each(
-        0,
-        |_| {},
-        |selected, listed| {
-            for k in 0..inner.len as isize {
-                let selected = selected.wrapping_offset(k.wrapping_mul(inner.selected));
-                each(selected, listed.wrapping_offset(k.wrapping_mul(inner.listed)));
-            }
-        },
-    );
+    tile.each_row(|selected, listed| {
+        for k in 0..inner.len as isize {
+            let selected = selected.wrapping_offset(k.wrapping_mul(inner.selected));
+            each(selected, listed.wrapping_offset(k.wrapping_mul(inner.listed)));
+        }
+    });
 }
 
 /// Overwrites selected elements with clones of updates.
@@ -154,7 +163,7 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
         if inner.len > 1 && [inner.selected, inner.listed] == steps {
             let bytes = inner.len * size_of::<A>();
             let distance = if tile.spread { AHEAD } else { tile.offsets.len() };
-            return tile.each(
+            return tile.each_row_ahead(
                 distance,
                 |row| cpu::prefetch(row, bytes),
                 // SAFETY: the caller's promise, for each row.

@@ -15,31 +15,27 @@ use crate::memory::tile::Tile;
 pub(super) unsafe fn each<T: Clone>(tile: &Tile<'_>) {
     let (inner, size) = (tile.inner, size_of::<T>() as isize);
     let dense = (inner.selected, inner.listed) == (size, size);
-    tile.each(
-        0,
-        |_| {},
-        |selected, listed| {
-            let (from, to) = (selected.cast::<T>().cast_const(), listed.cast::<T>());
-            // SAFETY: the caller's promise, for each row.
-            unsafe {
-                match inner.len {
-                    1 => to.write((*from).clone()),
-                    len if dense => {
-                        let from = std::slice::from_raw_parts(from, len);
-                        let to = std::slice::from_raw_parts_mut(to.cast::<MaybeUninit<T>>(), len);
-                        row(from, to);
-                    }
-                    len => {
-                        for k in 0..len as isize {
-                            let from = from.wrapping_byte_offset(k.wrapping_mul(inner.selected));
-                            let to = to.wrapping_byte_offset(k.wrapping_mul(inner.listed));
-                            to.write((*from).clone());
-                        }
+    tile.each_row(|selected, listed| {
+        let (from, to) = (selected.cast::<T>().cast_const(), listed.cast::<T>());
+        // SAFETY: the caller's promise, for each row.
+        unsafe {
+            match inner.len {
+                1 => to.write((*from).clone()),
+                len if dense => {
+                    let from = std::slice::from_raw_parts(from, len);
+                    let to = std::slice::from_raw_parts_mut(to.cast::<MaybeUninit<T>>(), len);
+                    row(from, to);
+                }
+                len => {
+                    for k in 0..len as isize {
+                        let from = from.wrapping_byte_offset(k.wrapping_mul(inner.selected));
+                        let to = to.wrapping_byte_offset(k.wrapping_mul(inner.listed));
+                        to.write((*from).clone());
                     }
                 }
             }
-        },
-    );
+        }
+    });
 }
 
 /// Not inlined: as arguments of a function the slices are known not to

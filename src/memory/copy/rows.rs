@@ -84,9 +84,9 @@ unsafe fn blocks<const N: usize, const MORE: bool, const GATHER: bool>(tile: &Ti
         block::<N, MORE>(from, to, bytes);
     };
     if N >= 16 && tile.spread {
-        tile.each(distance(N), |row| cpu::prefetch(row, bytes), copy);
+        tile.each_row_ahead(distance(N), |row| cpu::prefetch(row, bytes), copy);
     } else {
-        tile.each(0, |_| {}, copy);
+        tile.each(copy);
     }
 }
 
@@ -103,9 +103,9 @@ unsafe fn long<const GATHER: bool>(tile: &Tile<'_>) {
         from.copy_to_nonoverlapping(to, bytes);
     };
     if tile.spread {
-        tile.each(distance(bytes), |row| cpu::prefetch(row, bytes), copy);
+        tile.each_row_ahead(distance(bytes), |row| cpu::prefetch(row, bytes), copy);
     } else {
-        tile.each(0, |_| {}, copy);
+        tile.each_row(copy);
     }
 }
 
@@ -125,6 +125,6 @@ pub(super) unsafe fn past(tile: &Tile<'_>) {
     let copy = |selected: *mut u8, listed| unsafe {
         cpu::stream::<true>(selected, listed, bytes, next.get());
     };
-    tile.each(1, |row| next.set(row.cast_const()), copy);
+    tile.each_row_ahead(1, |row| next.set(row.cast_const()), copy);
     cpu::fence();
 }

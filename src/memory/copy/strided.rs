@@ -32,25 +32,21 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     // Steps are whole elements.
     let steps = [tile.inner.selected, tile.inner.listed].map(|step| step / N as isize);
     let (step, place) = ends::<GATHER, _>(steps[0], steps[1]);
-    tile.each(
-        0,
-        |_| {},
-        |selected, listed| {
-            let (from, to) = ends::<GATHER, _>(selected, listed);
-            let (from, to) = (from.cast_const().cast(), to.cast());
-            // Steps that are compared with constants are handed on as these, so
-            // that the compiler moves several elements at a time.
-            // SAFETY: the caller's promise, for each row.
-            unsafe {
-                match (step, place) {
-                    (-1, 1) => row::<N>(from, -1, to, 1, len),
-                    (2, 1) => row::<N>(from, 2, to, 1, len),
-                    (_, 1) => row::<N>(from, step, to, 1, len),
-                    _ => row::<N>(from, step, to, place, len),
-                }
+    tile.each_row(|selected, listed| {
+        let (from, to) = ends::<GATHER, _>(selected, listed);
+        let (from, to) = (from.cast_const().cast(), to.cast());
+        // Steps that are compared with constants are handed on as these, so
+        // that the compiler moves several elements at a time.
+        // SAFETY: the caller's promise, for each row.
+        unsafe {
+            match (step, place) {
+                (-1, 1) => row::<N>(from, -1, to, 1, len),
+                (2, 1) => row::<N>(from, 2, to, 1, len),
+                (_, 1) => row::<N>(from, step, to, 1, len),
+                _ => row::<N>(from, step, to, place, len),
             }
-        },
-    );
+        }
+    });
 }
 
 /// # Safety
@@ -78,19 +74,15 @@ unsafe fn row<const N: usize>(
 #[allow(unsafe_code)]
 unsafe fn wide<const GATHER: bool>(tile: &Tile<'_>) {
     let (inner, size) = (tile.inner, tile.size);
-    tile.each(
-        0,
-        |_| {},
-        |selected, listed| {
-            for k in 0..inner.len as isize {
-                let selected = selected.wrapping_offset(k.wrapping_mul(inner.selected));
-                let listed = listed.wrapping_offset(k.wrapping_mul(inner.listed));
-                let (from, to) = ends::<GATHER, _>(selected, listed);
-                // SAFETY: the caller's promise, for each element.
-                unsafe { from.copy_to_nonoverlapping(to, size) };
-            }
-        },
-    );
+    tile.each_row(|selected, listed| {
+        for k in 0..inner.len as isize {
+            let selected = selected.wrapping_offset(k.wrapping_mul(inner.selected));
+            let listed = listed.wrapping_offset(k.wrapping_mul(inner.listed));
+            let (from, to) = ends::<GATHER, _>(selected, listed);
+            // SAFETY: the caller's promise, for each element.
+            unsafe { from.copy_to_nonoverlapping(to, size) };
+        }
+    });
 }
 
 /// Writes down where each selected element is.
@@ -100,16 +92,12 @@ unsafe fn wide<const GATHER: bool>(tile: &Tile<'_>) {
 #[allow(unsafe_code)]
 pub(super) unsafe fn addresses(tile: &Tile<'_>) {
     let inner = tile.inner;
-    tile.each(
-        0,
-        |_| {},
-        |selected, listed| {
-            for k in 0..inner.len as isize {
-                let selected: *const u8 = selected.wrapping_offset(k.wrapping_mul(inner.selected));
-                let listed = listed.wrapping_offset(k.wrapping_mul(inner.listed));
-                // SAFETY: the caller's promise.
-                unsafe { listed.cast::<*const u8>().write(selected) };
-            }
-        },
-    );
+    tile.each_row(|selected, listed| {
+        for k in 0..inner.len as isize {
+            let selected: *const u8 = selected.wrapping_offset(k.wrapping_mul(inner.selected));
+            let listed = listed.wrapping_offset(k.wrapping_mul(inner.listed));
+            // SAFETY: the caller's promise.
+            unsafe { listed.cast::<*const u8>().write(selected) };
+        }
+    });
 }
