@@ -407,3 +407,16 @@ fn nested_calls() {
         assert_same(&both, &turned);
     }
 }
+
+/// Rows that are short, but the longest of the loops: threads share rows, not
+/// parts of one.
+#[test]
+fn few_short_rows_along_every_axis() {
+    for row in [64, 96, 128, 200, 256] {
+        let whole: ArrayD<u8> = array_of(&[31, 32, 31, row], 1);
+        let data = whole.slice(s![.., ..31, .., ..]);
+        let indices = places(31, 31, 2);
+        let expected = data.select(Axis(2), indices.as_slice().unwrap());
+        assert_on_every_pool(|| data.gather(&indices, 2), &expected);
+    }
+}

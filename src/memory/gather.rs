@@ -100,19 +100,21 @@ pub(super) fn copy(
         spread,
         outside: &outside,
     };
-    let cut = if parts == 1 { Cut::Entries(1) } else { cut(walk, parts) };
+    let cut = if parts == 1 { Cut::Entries(1) } else { cut(walk, row, parts) };
     run.run(cut, parts);
     !outside.into_inner()
 }
 
 /// The loop to cut: the outermost that is long enough, or the longest.
-fn cut(walk: &Walk, parts: usize) -> Cut {
+fn cut(walk: &Walk, row: usize, parts: usize) -> Cut {
+    /// Kernels for shorter rows have the length of a whole one built in.
+    const BAND: usize = 2 << 10;
     let unit = unit(walk.nest());
     let lens = [
         (Cut::Shared, turns(walk.shared())),
         (Cut::Entries(unit), turns(walk.nest()) / unit),
         (Cut::Outer, walk.outer.len),
-        (Cut::Inner, walk.inner.len),
+        (Cut::Inner, if row < BAND { 0 } else { walk.inner.len }),
     ];
     let enough = lens.iter().find(|(_, len)| *len >= 4 * parts);
     let longest = lens.iter().rev().max_by_key(|(_, len)| *len);
