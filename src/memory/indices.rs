@@ -261,7 +261,9 @@ impl<'a> Indices<'a> {
                 };
                 axis = next;
                 position[axis] += 1;
-                if position[axis] < layout.shape()[axis] && layout.stride(axis) != 0 {
+                // The numbers of a tuple select along axes of their own.
+                let new = layout.stride(axis) != 0 || (tuples && axis + 1 == position.len());
+                if new && position[axis] < layout.shape()[axis] {
                     break;
                 }
                 position[axis] = 0;

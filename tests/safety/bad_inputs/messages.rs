@@ -2,7 +2,8 @@
 
 use ndarray::{Array1, Array2, ArrayD, arr0, array};
 use opkernels::{
-    Error, Gather, GatherExt, OutOfBounds, Reduction, RollExt, ScatterElements, ScatterElementsExt,
+    Error, Gather, GatherExt, GatherNdExt, OutOfBounds, Reduction, RollExt, ScatterElements,
+    ScatterElementsExt,
 };
 
 use super::Table;
@@ -135,4 +136,15 @@ fn names_of_reductions(table: &mut Table) {
             assert!(message.contains(&format!("{name:?}")), "{message}");
         });
     }
+}
+
+/// The numbers of a tuple may be one number in memory, which is out of bounds for
+/// the second axis only.
+#[test]
+fn numbers_of_a_broadcast_tuple() {
+    let data = Array2::<i32>::zeros((10, 3));
+    let numbers = array![[2], [5]];
+    let error = data.gather_nd(&numbers.broadcast((2, 2)).unwrap()).unwrap_err();
+    let expected = Error::IndexOutOfBounds { index: 5, position: vec![1, 1], axis: 1, len: 3 };
+    assert_eq!(error, expected);
 }
