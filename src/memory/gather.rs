@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use super::copy::stage::Store;
 use super::copy::{Gather, Transfer};
 use super::cpu::STREAMED;
-use super::indexed::{Cut, Run, unit};
-use super::indices::{CHUNK, Indices};
+use super::indexed::{Cut, Run, is_chunk, unit};
+use super::indices::Indices;
 use super::output::Filled;
 use super::tile::Tile;
 use super::walk::{Axes, Order, Walk, turns};
@@ -39,6 +39,14 @@ impl<'a, 'id> Gathering<'a, 'id> {
         name(&mut axes);
         if let Some(walk) = axes.finish() {
             let rest = walk.order(Order::Listed);
+            let mut untouched = untouched;
+            if untouched && policy == Policy::Refuse && rest.is_some() {
+                // Neither walk knows of the other's indices.
+                if !indices.inside(&walk.components) {
+                    return None;
+                }
+                untouched = false;
+            }
             for walk in std::iter::once(&*walk).chain(rest.as_deref()) {
                 if !copy(&transfer, Some((indices, policy, untouched)), walk) {
                     return None;
@@ -83,7 +91,7 @@ pub(super) fn copy(
     let each = if spread { Cost::of_far(rows) } else { Cost::of_near(rows) };
     let parts = parallel::parts(each.plus(Cost::of_bytes(bytes)));
     if let Some((indices, Policy::Refuse, true)) = indices {
-        let at_once = parts == 1 && turns(walk.nest()) <= CHUNK;
+        let at_once = parts == 1 && is_chunk(walk.nest());
         if !at_once && !indices.inside(&walk.components) {
             return false;
         }

@@ -407,6 +407,14 @@ fn short_run(nest: &[Loop]) -> Option<(Loop, &[Loop])> {
     (!around.is_empty() && run.len <= CHUNK / 4).then_some((*run, around))
 }
 
+/// Whether the entries of these loops are one chunk, so that all of them are
+/// resolved before anything is done with the first: loops that are merged later
+/// included.
+pub(super) fn is_chunk(nest: &[Loop]) -> bool {
+    // Runs of up to a quarter are put together.
+    turns(nest) <= if nest.len() > 1 { CHUNK / 4 } else { CHUNK }
+}
+
 /// How many entries of these loops stay together where they are cut.
 pub(super) fn unit(nest: &[Loop]) -> usize {
     short_run(nest).map_or(1, |(run, _)| run.len)

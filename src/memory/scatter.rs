@@ -6,8 +6,8 @@ use ndarray::{ArrayRef, Dimension};
 
 use super::combine::{self, Fold, Kernels, Plain, Wide};
 use super::copy::{Copier, Way, is_plain};
-use super::indexed::{Cut, Run, unit};
-use super::indices::{CHUNK, Indices};
+use super::indexed::{Cut, Run, is_chunk, unit};
+use super::indices::Indices;
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::{Kernel, Tile};
 use super::walk::{Axes, Components, Loop, Order, Walk, turns};
@@ -129,7 +129,7 @@ impl<'a> Scattering<'a> {
         let on_the_way = !untouched && walk.loops.iter().all(|one| one.step.indices != 0);
         let at_once = matches!(self.how, How::Overwrite(_))
             && walk.loops.iter().all(|one| one.entries)
-            && entries(&walk.loops) <= CHUNK;
+            && is_chunk(&walk.loops);
         let unchecked = on_the_way || at_once || policy != Policy::Refuse;
         if !unchecked && !self.indices.inside(&walk.components) {
             return Ok(false);

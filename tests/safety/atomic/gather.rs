@@ -1,6 +1,7 @@
 //! Gathers into an array.
 
-use opkernels::{Gather, GatherExt, OutOfBounds};
+use ndarray::{Array2, s};
+use opkernels::{Error, Gather, GatherExt, OutOfBounds};
 use proptest::prelude::*;
 
 use super::{Case, around_the_grain, assert_all_or_nothing, case, one_case_in, other, small};
@@ -95,4 +96,36 @@ fn many_indices() {
         let done = data.gather_into(&indices, Gather::along(0), &mut target.view_mut());
         assert_all_or_nothing(done, &target, &before, &expected);
     });
+}
+
+/// Indices that lie in several runs, in the order of memory or in tiles: each
+/// run of them alone makes a chunk that is resolved at once.
+#[test]
+fn runs_of_indices() {
+    for (rows, run) in [(2, 257), (2, 500), (3, 300), (3, 341), (5, 200), (2, 1024)] {
+        let data = array_of::<i32>(&[50], 1);
+        let mut indices = Array2::<i64>::ones((rows, run + 7));
+        indices[[rows - 1, run - 1]] = 50;
+        let indices = indices.slice(s![.., ..run]);
+        let mut out = Array2::<i32>::from_elem((rows, run), -7);
+        let refused = data.gather_into(&indices, Gather::along(0), &mut out);
+        assert!(matches!(refused, Err(Error::IndexOutOfBounds { index: 50, .. })));
+        assert!(out.iter().all(|&element| element == -7), "{rows} runs of {run}");
+    }
+}
+
+/// Batches that follow each other in the data's memory, but not in that of the
+/// output, are cut in tiles of which a few are left over.
+#[test]
+fn batches_in_tiles() {
+    for batches in [17, 20, 23] {
+        let data = array_of::<f64>(&[30, batches], 1).reversed_axes();
+        let mut indices = Array2::<i32>::ones((batches, 40));
+        indices[[batches - 1, 39]] = 30;
+        let mut out = Array2::<f64>::from_elem((batches, 40), -7.0);
+        let attributes = Gather::along(1).batch_dims(1);
+        let refused = data.gather_into(&indices, attributes, &mut out);
+        assert!(matches!(refused, Err(Error::IndexOutOfBounds { index: 30, .. })));
+        assert!(out.iter().all(|&element| element == -7.0), "{batches} batches");
+    }
 }

@@ -1,7 +1,7 @@
 //! Scatters in place.
 
-use ndarray::ArrayD;
-use opkernels::{OutOfBounds, ScatterElementsExt};
+use ndarray::{Array1, Array2, Array3, ArrayD, s};
+use opkernels::{Error, OutOfBounds, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt};
 use proptest::prelude::*;
 
 use super::{Case, around_the_grain, assert_all_or_nothing, case, one_case_in, small};
@@ -157,5 +157,24 @@ mod many_numbers {
         fn wider(case in case(sizes())) {
             check_reduce::<i128, i32>(&case);
         }
+    }
+}
+
+/// Indices of slices that lie in several runs: each run alone makes a chunk that
+/// is resolved at once.
+#[test]
+fn runs_of_indices() {
+    for (rows, run) in [(2, 257), (2, 500), (3, 300), (3, 341), (5, 200), (2, 1024)] {
+        let mut indices = Array3::<i64>::ones((rows, run + 7, 1));
+        indices[[rows - 1, run - 1, 0]] = 50;
+        let indices = indices.slice(s![.., ..run, ..]);
+        let updates = Array2::<i32>::ones((rows, run));
+        let mut target = Array1::<i32>::from_elem(50, -7);
+        let refused = target.scatter_nd_inplace(&indices, &updates, ScatterNd::new());
+        assert!(matches!(refused, Err(Error::IndexOutOfBounds { index: 50, .. })));
+        assert!(target.iter().all(|&element| element == -7), "{rows} runs of {run}");
+        let refused = target.scatter_inplace(&indices.slice(s![.., .., 0]), &updates, 0);
+        assert!(matches!(refused, Err(Error::IndexOutOfBounds { index: 50, .. })));
+        assert!(target.iter().all(|&element| element == -7), "{rows} runs of {run}");
     }
 }
