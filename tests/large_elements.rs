@@ -10,17 +10,25 @@
 //! can spare its callers those. So there are [`ROOM`] elements more where
 //! larger elements are cloned. Optimised copies of plain elements do without.
 
-use ndarray::{Array2, ArrayD};
+#![cfg(not(any(miri, target_family = "wasm")))]
 
-use super::child::{self, Limits};
-use super::forms::{Arrays, Form, Given, LAYOUTS, forms};
+#[path = "safety/child.rs"]
+#[allow(dead_code)]
+mod child;
+#[path = "safety/forms.rs"]
+#[allow(dead_code)]
+mod forms;
+
+use child::Limits;
+use forms::{Arrays, Form, Given, LAYOUTS, forms};
+use ndarray::{Array2, ArrayD};
 
 /// What a thread has by default.
 const STACK: usize = 2 << 20;
 
 /// Elements on the stack besides, where it is clones that need it: a few
 /// frames, and attributes handed from one to the next.
-const ROOM: usize = 10;
+const ROOM: usize = 12;
 
 /// Bytes of the largest elements whose clones have to do without that.
 const FITS: usize = 64 << 10;
@@ -173,11 +181,9 @@ fn run_case<E: Large>() {
 }
 
 /// Element types by name.
-const CASES: [(&str, fn()); 6] = [
+const CASES: [(&str, fn()); 4] = [
     ("plain elements of 64 KiB", run_case::<Plain<{ 64 << 10 }>>),
-    ("plain elements of 256 KiB", run_case::<Plain<{ 256 << 10 }>>),
     ("plain elements of 1 MiB", run_case::<Plain<{ 1 << 20 }>>),
-    ("plain elements of 4 MiB", run_case::<Plain<{ 4 << 20 }>>),
     ("elements of 256 KiB to be dropped", run_case::<Owner<{ 256 << 10 }>>),
     ("elements of 4 MiB to be dropped", run_case::<Owner<{ 4 << 20 }>>),
 ];
@@ -190,7 +196,6 @@ fn every_form_on_a_small_stack() {
     }
     if child::untooled() {
         let names = CASES.map(|(name, _)| name);
-        let name = "large_elements::every_form_on_a_small_stack";
-        child::run_all(name, names, &Limits::default());
+        child::run_all("every_form_on_a_small_stack", names, &Limits::default());
     }
 }

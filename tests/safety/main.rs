@@ -1,7 +1,7 @@
 //! What callers may rely on whatever they pass: every bad input has its named
 //! error, a refused call has written nothing, a panic in an element's clone
-//! loses and leaks nothing, threads do not disturb each other, and neither
-//! large elements nor little memory end the process.
+//! loses and leaks nothing, threads do not disturb each other, and little memory
+//! does not end the process.
 
 mod alignment;
 mod atomic;
@@ -13,8 +13,6 @@ mod common;
 mod forms;
 #[cfg(all(target_pointer_width = "64", not(miri)))]
 mod huge;
-#[cfg(not(any(miri, target_family = "wasm")))]
-mod large_elements;
 #[cfg(all(target_pointer_width = "32", not(miri)))]
 mod large_on_32_bits;
 #[cfg(not(miri))]
