@@ -71,7 +71,7 @@ fn no_axes() -> Result<()> {
     let mut turned = data();
     turned.roll_inplace(none, none)?;
     assert_eq!(turned, data());
-    let mut out = Array2::zeros((2, 3));
+    let mut out = Array2::<i32>::zeros((2, 3));
     data().roll_into(none, none, &mut out)?;
     assert_eq!(out, data());
     Ok(())
@@ -96,7 +96,7 @@ fn axes_that_are_not_there() {
         let mut kept = data();
         assert_eq!(kept.roll_inplace(1, [0, axis]).unwrap_err(), refused);
         assert_eq!(kept, data());
-        let mut out = Array2::zeros((2, 3));
+        let mut out = Array2::<i32>::zeros((2, 3));
         assert_eq!(data().roll_into(1, [0, axis], &mut out).unwrap_err(), refused);
         assert_eq!(out, Array2::zeros((2, 3)));
     }
@@ -112,7 +112,7 @@ fn an_out_of_another_shape() {
     };
     let mut turned = Array2::zeros((3, 2));
     assert_eq!(data().roll_into(1, 0, &mut turned).unwrap_err(), refused(&[3, 2]));
-    let mut flat = Array1::zeros(6);
+    let mut flat = Array1::<i32>::zeros(6);
     assert_eq!(data().roll_into(1, 0, &mut flat).unwrap_err(), refused(&[6]));
     assert!(turned.iter().chain(&flat).all(|&element| element == 0));
 }

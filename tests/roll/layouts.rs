@@ -183,7 +183,7 @@ fn broadcast_data() {
     let data = line.broadcast((3, 5)).unwrap();
     let expected = ndarray::array![[3, 4, 0, 1, 2], [3, 4, 0, 1, 2], [3, 4, 0, 1, 2]];
     assert_eq!(data.roll([2, 2], [0, 1]).unwrap(), expected);
-    let mut out = Array2::zeros((3, 5));
+    let mut out = Array2::<i16>::zeros((3, 5));
     data.roll_into([2, 2], [0, 1], &mut out).unwrap();
     assert_eq!(out, expected);
 }

@@ -59,7 +59,7 @@ fn gather_far_elements() {
     assert_eq!(data.gather(&positions, 0), Ok(expected.clone()));
     let negative: Vec<i64> = positions.iter().map(|&k| k as i64 - LEN as i64).collect();
     assert_eq!(data.gather(&negative, 0), Ok(expected.clone()));
-    let mut out = Array1::zeros(positions.len());
+    let mut out = Array1::<u8>::zeros(positions.len());
     data.slice(ndarray::s![..;-1]).gather_into(&negative, Gather::along(0), &mut out).unwrap();
     let backward: Array1<u8> = positions.iter().map(|&k| byte(LEN - 1 - k)).collect();
     assert_eq!(out, backward);
@@ -103,7 +103,7 @@ fn gather_elements_into_a_far_output() {
 #[ignore = "takes 9 GB of memory"]
 fn roll_a_line() {
     let data = line();
-    let mut out = Array1::zeros(LEN);
+    let mut out = Array1::<u8>::zeros(LEN);
     for shift in [1, N31 as i64 + 17, -(N32 as i64) - 5] {
         data.roll_into(shift, 0, &mut out).unwrap();
         let split = shift.rem_euclid(LEN as i64) as usize;

@@ -95,7 +95,7 @@ fn out_of_range_where_nothing_is_copied() {
     let data = Array2::<f32>::zeros((3, 0));
     let refused = Error::IndexOutOfBounds { index: 7, position: vec![1], axis: 0, len: 3 };
     assert_eq!(data.gather(&[0, 7], 0).unwrap_err(), refused);
-    let mut out = Array2::zeros((2, 0));
+    let mut out = Array2::<f32>::zeros((2, 0));
     assert_eq!(data.gather_into(&[0, 7], Gather::along(0), &mut out).unwrap_err(), refused);
     let filled = data.gather_with(&[0, 7], Gather::openvino(0)).unwrap();
     assert_eq!(filled.shape(), [2, 0]);

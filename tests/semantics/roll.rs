@@ -87,7 +87,7 @@ fn no_axes() {
     assert_eq!(data.roll(none, none).unwrap(), data);
     assert_eq!(data.roll(4, none).unwrap(), data);
     assert_eq!(arr0(3).roll(4, none).unwrap(), arr0(3));
-    let mut out = Array2::zeros((2, 3));
+    let mut out = Array2::<i32>::zeros((2, 3));
     data.roll_into(none, none, &mut out).unwrap();
     assert_eq!(out, data);
 }

@@ -173,7 +173,7 @@ fn overlapping_data(table: &mut Table) {
         let data = one.broadcast((4, 5)).unwrap();
         let expected = Array2::from_elem((4, 5), 7);
         assert_eq!(data.roll([i64::MIN, 3], [0, 1]), Ok(expected.clone()));
-        let mut out = Array2::zeros((4, 5));
+        let mut out = Array2::<u8>::zeros((4, 5));
         assert_eq!(data.roll_into([-1, i64::MAX], [0, 1], &mut out), Ok(()));
         assert_eq!(out, expected);
     });
