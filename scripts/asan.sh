@@ -20,5 +20,5 @@ export PROPTEST_CASES="${PROPTEST_CASES:-64}"
 
 # --tests leaves the doctests out, which the sanitizer does not reach. With a
 # --target, build scripts and macros stay free of the sanitizer.
-run cargo test --target "$linux" --all-features --lib --tests "$@"
+run cargo test -p opkernels --target "$linux" --all-features --lib --tests "$@"
 verdict AddressSanitizer

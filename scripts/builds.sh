@@ -23,7 +23,7 @@ target=${CARGO_TARGET_DIR:-target}
 
 # --tests leaves doctests and examples out: they say the same in every build.
 suite() {
-  run cargo test --all-features "$@" "${arguments[@]:---tests}"
+  run cargo test -p opkernels --all-features "$@" "${arguments[@]:---tests}"
 }
 
 debug() { suite; }
@@ -52,7 +52,7 @@ i686() {
     fail "the C compiler has no 32 bits: apt-get install gcc-multilib, or your system's package of that name"
   rustup target list --installed | grep -qx "$target" || rustup target add "$target"
   suite --target "$target"
-  run cargo test --all-features --target "$target" --release --test safety large_on_32_bits -- \
+  run cargo test -p opkernels --all-features --target "$target" --release --test safety large_on_32_bits -- \
     --ignored --test-threads 1
 }
 

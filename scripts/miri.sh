@@ -24,7 +24,7 @@ export PROPTEST_CASES="${PROPTEST_CASES:-2}"
 common="-Zmiri-disable-isolation"
 
 miri() {
-  run cargo +nightly miri test "$@"
+  run cargo +nightly miri test -p opkernels "$@"
 }
 
 # The examples of the specifications and the decided corners. Forms and layouts

@@ -17,5 +17,5 @@ export RUSTFLAGS="-Zsanitizer=memory -Zsanitizer-memory-track-origins ${RUSTFLAG
 # Refused allocations are part of the tests.
 export MSAN_OPTIONS="allocator_may_return_null=1:${MSAN_OPTIONS:-}"
 
-run cargo +nightly test -Zbuild-std --target "$linux" "${watched[@]}" "$@" -- "${too_long[@]}"
+run cargo +nightly test -p opkernels -Zbuild-std --target "$linux" "${watched[@]}" "$@" -- "${too_long[@]}"
 verdict MemorySanitizer

@@ -15,5 +15,5 @@ need_nightly rust-src
 export RUSTFLAGS="-Zsanitizer=thread ${RUSTFLAGS:-}"
 export TSAN_OPTIONS="allocator_may_return_null=1:halt_on_error=1:${TSAN_OPTIONS:-}"
 
-run cargo +nightly test -Zbuild-std --target "$linux" --test races --test parallel "$@"
+run cargo +nightly test -p opkernels -Zbuild-std --target "$linux" --test races --test parallel "$@"
 verdict ThreadSanitizer

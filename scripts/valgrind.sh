@@ -13,5 +13,5 @@ need_program valgrind "apt-get install valgrind, or your system's package of tha
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=9 \
   --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite"
 
-run cargo test "${watched[@]}" "$@" -- "${too_long[@]}"
+run cargo test -p opkernels "${watched[@]}" "$@" -- "${too_long[@]}"
 verdict memcheck
