@@ -77,7 +77,9 @@ pub(in crate::memory) unsafe fn block<const N: usize, const MORE: bool>(
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
 #[allow(unsafe_code)]
 unsafe fn blocks<const N: usize, const MORE: bool, const GATHER: bool>(tile: &Tile<'_>) {
-    let bytes = if MORE { tile.inner.len * tile.size } else { N };
+    // A part of a row would need another kernel.
+    let bytes = tile.inner.len * tile.size;
+    assert!(if MORE { (N..=2 * N).contains(&bytes) } else { bytes == N });
     // SAFETY: the caller's promise, for each row.
     let copy = |selected, listed| unsafe {
         let (from, to) = ends::<GATHER>(selected, listed);
