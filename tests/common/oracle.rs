@@ -46,31 +46,149 @@ fn axis_of(axis: i128, rank: usize) -> Result<usize> {
     from_front(axis, rank, rank as i128 - 1)
 }
 
-/// The position that each index selects; none where it is filled or skipped.
+/// What the indices of a call select.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    /// Slices across an axis, one for each index: gather and scatter.
+    Slices { axis: i128, batch_dims: i128 },
+    /// Elements along an axis, one for each index: gather_elements and
+    /// scatter_elements.
+    Elements { axis: i128 },
+    /// An element or a block for each tuple in the last axis: gather_nd and
+    /// scatter_nd.
+    Tuples { batch_dims: i128 },
+}
+
+/// The place of an index on an axis; none if it is filled or skipped.
+fn place<V>(
+    index: i128,
+    (axis, len): (usize, usize),
+    position: &[usize],
+    mode: &OutOfBounds<V>,
+) -> Result<Option<usize>> {
+    let n = len as i128;
+    let place = match mode {
+        _ if 0 <= index && index < n => Some(index),
+        _ if -n <= index && index < 0 => Some(index + n),
+        OutOfBounds::Fill(_) | OutOfBounds::Skip => None,
+        OutOfBounds::Clip if n > 0 => Some(if index < 0 { 0 } else { n - 1 }),
+        OutOfBounds::Wrap if n > 0 => Some(index.rem_euclid(n)),
+        OutOfBounds::Clip | OutOfBounds::Wrap => return Err(Refused::Arguments),
+        _ => return Err(Refused::Index { index, position: position.to_vec(), axis, len }),
+    };
+    Ok(place.map(|place| place as usize))
+}
+
+/// The place that each index of one axis selects.
 fn places<V>(
     indices: &ArrayD<i128>,
-    axis: usize,
-    len: usize,
+    axis: (usize, usize),
     mode: &OutOfBounds<V>,
 ) -> Result<ArrayD<Option<usize>>> {
-    let n = len as i128;
     let mut places = ArrayD::from_elem(indices.raw_dim(), None);
     for (position, &index) in indices.indexed_iter() {
-        let place = match mode {
-            _ if 0 <= index && index < n => Some(index),
-            _ if -n <= index && index < 0 => Some(index + n),
-            OutOfBounds::Fill(_) | OutOfBounds::Skip => None,
-            OutOfBounds::Clip if n > 0 => Some(if index < 0 { 0 } else { n - 1 }),
-            OutOfBounds::Wrap if n > 0 => Some(index.rem_euclid(n)),
-            OutOfBounds::Clip | OutOfBounds::Wrap => return Err(Refused::Arguments),
-            _ => {
-                let position = position.slice().to_vec();
-                return Err(Refused::Index { index, position, axis, len });
-            }
-        };
-        places[position] = place.map(|place| place as usize);
+        places[&position] = place(index, axis, position.slice(), mode)?;
     }
     Ok(places)
+}
+
+/// The place in data of each element that is gathered, and of each update that
+/// is scattered; none where it is filled or skipped.
+type Selected = ArrayD<Option<Vec<usize>>>;
+
+/// Of a call on data of shape `d`.
+fn selected<V>(
+    kind: Kind,
+    d: &[usize],
+    indices: &ArrayD<i128>,
+    mode: &OutOfBounds<V>,
+) -> Result<Selected> {
+    match kind {
+        Kind::Slices { axis, batch_dims } => slices(d, indices, axis, batch_dims, mode),
+        Kind::Elements { axis } => elements(d, indices, axis, mode),
+        Kind::Tuples { batch_dims } => tuples(d, indices, batch_dims, mode),
+    }
+}
+
+/// `[p, i, r]` selects `[p, indices[p[..b], i], r]`.
+fn slices<V>(
+    d: &[usize],
+    indices: &ArrayD<i128>,
+    axis: i128,
+    batch_dims: i128,
+    mode: &OutOfBounds<V>,
+) -> Result<Selected> {
+    let q = indices.shape();
+    let axis = axis_of(axis, d.len())?;
+    let b = from_front(batch_dims, q.len(), d.len().min(q.len()) as i128)?;
+    require(b <= axis && d[..b] == q[..b])?;
+    let places = places(indices, (axis, d[axis]), mode)?;
+    let shape = [&d[..axis], &q[b..], &d[axis + 1..]].concat();
+    Ok(ArrayD::from_shape_fn(shape, |position| {
+        let (p, rest) = position.slice().split_at(axis);
+        let (i, r) = rest.split_at(q.len() - b);
+        places[&[&p[..b], i].concat()[..]].map(|k| [p, &[k], r].concat())
+    }))
+}
+
+/// `[p, i, r]` selects `[p, indices[p, i, r], r]`.
+fn elements<V>(
+    d: &[usize],
+    indices: &ArrayD<i128>,
+    axis: i128,
+    mode: &OutOfBounds<V>,
+) -> Result<Selected> {
+    let axis = axis_of(axis, d.len())?;
+    require(indices.ndim() == d.len())?;
+    require((0..d.len()).all(|k| k == axis || indices.shape()[k] <= d[k]))?;
+    let places = places(indices, (axis, d[axis]), mode)?;
+    Ok(ArrayD::from_shape_fn(indices.raw_dim(), |position: IxDyn| {
+        let mut target = position.slice().to_vec();
+        target[axis] = places[&position]?;
+        Some(target)
+    }))
+}
+
+/// `[p, t, r]` selects `[p, indices[p, t, 0], .., indices[p, t, k - 1], r]`.
+fn tuples<V>(
+    d: &[usize],
+    indices: &ArrayD<i128>,
+    batch_dims: i128,
+    mode: &OutOfBounds<V>,
+) -> Result<Selected> {
+    let q = indices.shape();
+    require(!q.is_empty())?;
+    let b = from_front(batch_dims, q.len(), q.len() as i128 - 1)?;
+    require(b <= d.len())?;
+    let (k, outer) = (q[q.len() - 1], q.len() - 1);
+    require(1 <= k && k <= d.len() - b && d[..b] == q[..b])?;
+    let mut places = ArrayD::from_elem(indices.raw_dim(), None);
+    for (position, &index) in indices.indexed_iter() {
+        let axis = b + position[outer];
+        places[&position] = place(index, (axis, d[axis]), position.slice(), mode)?;
+    }
+    let shape = [&q[..outer], &d[b + k..]].concat();
+    Ok(ArrayD::from_shape_fn(shape, |position| {
+        let (t, r) = position.slice().split_at(outer);
+        let tuple: Option<Vec<usize>> =
+            (0..k).map(|component| places[&[t, &[component]].concat()[..]]).collect();
+        Some([&t[..b], &tuple?, r].concat())
+    }))
+}
+
+/// Gathers of every kind: `output[i]` is what `i` selects of data.
+pub(crate) fn read<A: Clone>(
+    kind: Kind,
+    data: &ArrayD<A>,
+    indices: &ArrayD<i128>,
+    mode: &OutOfBounds<A>,
+) -> Result<ArrayD<A>> {
+    require(!matches!(mode, OutOfBounds::Skip))?;
+    Ok(selected(kind, data.shape(), indices, mode)?.map(|place| match (place, mode) {
+        (Some(place), _) => data[&place[..]].clone(),
+        (None, OutOfBounds::Fill(value)) => value.clone(),
+        (None, _) => unreachable!("only Fill leaves an index without a place"),
+    }))
 }
 
 /// `output[p, i, r] = data[p, indices[p[..b], i], r]`
@@ -81,22 +199,7 @@ pub(crate) fn gather<A: Clone>(
     batch_dims: i128,
     mode: &OutOfBounds<A>,
 ) -> Result<ArrayD<A>> {
-    let (d, q) = (data.shape(), indices.shape());
-    let axis = axis_of(axis, d.len())?;
-    let b = from_front(batch_dims, q.len(), d.len().min(q.len()) as i128)?;
-    require(b <= axis && d[..b] == q[..b])?;
-    require(!matches!(mode, OutOfBounds::Skip))?;
-    let places = places(indices, axis, d[axis], mode)?;
-    let shape = [&d[..axis], &q[b..], &d[axis + 1..]].concat();
-    Ok(ArrayD::from_shape_fn(shape, |output| {
-        let (p, rest) = output.slice().split_at(axis);
-        let (i, r) = rest.split_at(q.len() - b);
-        match (places[&[&p[..b], i].concat()[..]], mode) {
-            (Some(k), _) => data[&[p, &[k], r].concat()[..]].clone(),
-            (None, OutOfBounds::Fill(value)) => value.clone(),
-            (None, _) => unreachable!("only Fill leaves an index without a place"),
-        }
-    }))
+    read(Kind::Slices { axis, batch_dims }, data, indices, mode)
 }
 
 /// `output[i] = data[(i - shift) mod shape]`
@@ -116,27 +219,26 @@ pub(crate) fn roll<A: Clone>(data: &ArrayD<A>, shifts: &[i64], axes: &[i128]) ->
     }))
 }
 
-/// `output[.., indices[i], ..] = combine(its old value, its updates in order)`
-fn scatter<A: Clone>(
+/// Scatters of every kind: `output[k] = combine(data[k], the updates in order
+/// that select it)`. One update without dimensions goes everywhere.
+fn write<A: Clone, U: Clone>(
+    kind: Kind,
     data: &ArrayD<A>,
     indices: &ArrayD<i128>,
-    updates: &ArrayD<A>,
-    axis: i128,
+    updates: &ArrayD<U>,
     mode: &OutOfBounds,
-    combine: impl Fn(&A, &[A]) -> A,
+    combine: impl Fn(&A, &[U]) -> A,
 ) -> Result<ArrayD<A>> {
-    let axis = axis_of(axis, data.ndim())?;
-    require(indices.ndim() == data.ndim() && indices.shape() == updates.shape())?;
-    for k in (0..data.ndim()).filter(|&k| k != axis) {
-        require(indices.shape()[k] <= data.shape()[k])?;
-    }
-    let places = places(indices, axis, data.shape()[axis], mode)?;
+    require(!matches!(kind, Kind::Tuples { batch_dims } if batch_dims != 0))?;
+    // What is wrong with the shapes is said before what is wrong with indices.
+    let shape = updates_shape(kind, data.shape(), indices)?;
+    require(updates.ndim() == 0 || updates.shape() == shape)?;
+    let selected = selected(kind, data.shape(), indices, mode)?;
     let mut lists = ArrayD::from_elem(data.raw_dim(), Vec::new());
-    for (position, place) in places.indexed_iter() {
-        if let &Some(place) = place {
-            let mut target: IxDyn = position.clone();
-            target[axis] = place;
-            lists[target].push(updates[position].clone());
+    let updates = updates.broadcast(shape).expect("of this shape, or one for all");
+    for (place, update) in selected.iter().zip(&updates) {
+        if let Some(place) = place {
+            lists[&place[..]].push(update.clone());
         }
     }
     let mut output = data.clone();
@@ -146,15 +248,75 @@ fn scatter<A: Clone>(
     Ok(output)
 }
 
-/// Scatter that overwrites: the last update wins.
+/// The shape that updates must have: that of what is gathered.
+pub(crate) fn updates_shape(
+    kind: Kind,
+    data: &[usize],
+    indices: &ArrayD<i128>,
+) -> Result<Vec<usize>> {
+    // Zeros are within bounds, or filled.
+    let zeros = ArrayD::zeros(indices.raw_dim());
+    Ok(selected(kind, data, &zeros, &OutOfBounds::Fill(()))?.shape().to_vec())
+}
+
+/// Scatter elements that overwrites: the last update wins.
 pub(crate) fn overwrite<A: Clone>(
     data: &ArrayD<A>,
     indices: &ArrayD<i128>,
     updates: &ArrayD<A>,
     axis: i128,
 ) -> Result<ArrayD<A>> {
+    overwrite_of(Kind::Elements { axis }, data, indices, updates, &OutOfBounds::Error)
+}
+
+/// The same of every kind.
+pub(crate) fn overwrite_of<A: Clone>(
+    kind: Kind,
+    data: &ArrayD<A>,
+    indices: &ArrayD<i128>,
+    updates: &ArrayD<A>,
+    mode: &OutOfBounds,
+) -> Result<ArrayD<A>> {
     let last = |_: &A, list: &[A]| list[list.len() - 1].clone();
-    scatter(data, indices, updates, axis, &OutOfBounds::Error, last)
+    write(kind, data, indices, updates, mode, last)
+}
+
+/// Scatters that call `f` for each update, in order.
+pub(crate) fn fold<A: Clone, U: Clone>(
+    kind: Kind,
+    data: &ArrayD<A>,
+    indices: &ArrayD<i128>,
+    updates: &ArrayD<U>,
+    mode: &OutOfBounds,
+    f: impl Fn(&mut A, &U),
+) -> Result<ArrayD<A>> {
+    write(kind, data, indices, updates, mode, |old, list| {
+        let mut new = old.clone();
+        list.iter().for_each(|update| f(&mut new, update));
+        new
+    })
+}
+
+/// How updates combine.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reducing {
+    pub(crate) reduction: Reduction,
+    pub(crate) use_init_val: bool,
+    pub(crate) mode: OutOfBounds,
+}
+
+/// Scatters of every kind that reduce.
+pub(crate) fn reduce_of<A: Reduce>(
+    kind: Kind,
+    data: &ArrayD<A>,
+    indices: &ArrayD<i128>,
+    updates: &ArrayD<A>,
+    how: &Reducing,
+) -> Result<ArrayD<A>> {
+    require(A::defines(how.reduction))?;
+    write(kind, data, indices, updates, &how.mode, |&old, list| {
+        A::reduced(how.reduction, how.use_init_val.then_some(old), list)
+    })
 }
 
 /// The attributes of [`reduce`].
@@ -176,16 +338,14 @@ impl Scatter {
     }
 }
 
-/// Scatter that reduces.
+/// Scatter elements that reduces.
 pub(crate) fn reduce<A: Reduce>(
     data: &ArrayD<A>,
     indices: &ArrayD<i128>,
     updates: &ArrayD<A>,
     scatter_of: &Scatter,
 ) -> Result<ArrayD<A>> {
-    let &Scatter { axis, reduction, use_init_val, ref mode } = scatter_of;
-    require(A::defines(reduction))?;
-    scatter(data, indices, updates, axis, mode, |&old, list| {
-        A::reduced(reduction, use_init_val.then_some(old), list)
-    })
+    let &Scatter { axis, reduction, use_init_val, mode } = scatter_of;
+    let how = Reducing { reduction, use_init_val, mode };
+    reduce_of(Kind::Elements { axis }, data, indices, updates, &how)
 }

@@ -6,9 +6,10 @@ use opkernels::{ReduceElement, Reduction};
 use super::value::Value;
 
 /// All there are.
-pub(crate) const REDUCTIONS: [Reduction; 6] = [
+pub(crate) const REDUCTIONS: [Reduction; 7] = [
     Reduction::None,
     Reduction::Sum,
+    Reduction::Sub,
     Reduction::Prod,
     Reduction::Min,
     Reduction::Max,
@@ -32,7 +33,9 @@ pub(crate) fn settled<A: Value, D: Dimension>(
     array: &Array<A, D>,
 ) -> Array<A, D> {
     match reduction {
-        Reduction::Sum | Reduction::Prod | Reduction::Mean => array.mapv(A::with_one_nan),
+        Reduction::Sum | Reduction::Sub | Reduction::Prod | Reduction::Mean => {
+            array.mapv(A::with_one_nan)
+        }
         _ => array.clone(),
     }
 }
@@ -48,6 +51,10 @@ macro_rules! integers {
                 let all: Vec<$int> = init.into_iter().chain(updates.iter().copied()).collect();
                 match reduction {
                     Reduction::Sum => all.iter().fold(0, |sum, &x| sum.wrapping_add(x)),
+                    Reduction::Sub => {
+                        let start = init.unwrap_or(0);
+                        updates.iter().fold(start, |rest, &x| rest.wrapping_sub(x))
+                    }
                     Reduction::Prod => all.iter().fold(1, |product, &x| product.wrapping_mul(x)),
                     Reduction::Min => *all.iter().min().unwrap(),
                     Reduction::Max => *all.iter().max().unwrap(),
@@ -96,6 +103,10 @@ macro_rules! floats {
                     let start = init.map_or(0.0, widen);
                     updates.iter().fold(start, |sum, &x| sum + widen(x))
                 };
+                let rest = || {
+                    let start = init.map_or(0.0, widen);
+                    updates.iter().fold(start, |rest, &x| rest - widen(x))
+                };
                 let product = || {
                     let start = init.map_or(1.0, widen);
                     updates.iter().fold(start, |product, &x| product * widen(x))
@@ -104,6 +115,7 @@ macro_rules! floats {
                 let all = || init.into_iter().chain(updates.iter().copied());
                 match reduction {
                     Reduction::Sum => narrow(sum()).with_one_nan(),
+                    Reduction::Sub => narrow(rest()).with_one_nan(),
                     Reduction::Prod => narrow(product()).with_one_nan(),
                     Reduction::Mean => narrow(sum() / count as $wide).with_one_nan(),
                     // NaN wins once it appears; equal values keep the earlier.
@@ -138,6 +150,7 @@ impl Reduce for bool {
         match reduction {
             Reduction::Sum | Reduction::Max => all.any(|x| x),
             Reduction::Prod | Reduction::Min => all.all(|x| x),
+            Reduction::Sub => all.fold(false, |odd, x| odd ^ x),
             _ => last(updates),
         }
     }
@@ -155,6 +168,10 @@ macro_rules! complex {
                     let start = init.unwrap_or(Self::new(0.0, 0.0));
                     updates.iter().fold(start, |sum, &x| sum + x)
                 };
+                let rest = || {
+                    let start = init.unwrap_or(Self::new(0.0, 0.0));
+                    updates.iter().fold(start, |rest, &x| rest - x)
+                };
                 let product = || {
                     let start = init.unwrap_or(Self::new(1.0, 0.0));
                     updates.iter().fold(start, |product, &x| product * x)
@@ -162,6 +179,7 @@ macro_rules! complex {
                 let count = updates.len() + usize::from(init.is_some());
                 match reduction {
                     Reduction::Sum => sum().with_one_nan(),
+                    Reduction::Sub => rest().with_one_nan(),
                     Reduction::Prod => product().with_one_nan(),
                     Reduction::Mean => (sum() / count as $float).with_one_nan(),
                     _ => last(updates),

@@ -4,11 +4,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array1, Array2, Axis};
-use opkernels::{
-    Gather, GatherExt, OutOfBounds, Reduction, RollExt, ScatterElements, ScatterElementsExt,
-};
+use opkernels::{Gather, GatherExt, OutOfBounds, RollExt, ScatterElements, ScatterElementsExt};
 
-use crate::common::{Numbers, array_of, assert_same};
+use crate::common::{Numbers, REDUCTIONS, array_of, assert_same};
 
 /// An element of 4 KiB: few of them are worth several threads.
 type Page = [u64; 512];
@@ -28,9 +26,6 @@ struct Results {
     pages: Vec<Array2<Page>>,
     numbers: Vec<Array2<f64>>,
 }
-
-const REDUCTIONS: [Reduction; 5] =
-    [Reduction::None, Reduction::Sum, Reduction::Prod, Reduction::Max, Reduction::Mean];
 
 impl Shared {
     /// Large enough to be split over threads, but not under Miri.

@@ -109,6 +109,7 @@ fn openvino_scatter_elements_update_12_example_6() {
 fn reduced(reduction: Reduction, old: i32, update: i32) -> i32 {
     match reduction {
         Reduction::Sum => old + update,
+        Reduction::Sub => old - update,
         Reduction::Prod => old * update,
         Reduction::Min => old.min(update),
         Reduction::Max => old.max(update),

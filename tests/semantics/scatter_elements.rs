@@ -48,11 +48,11 @@ fn shapes() {
     }
 }
 
-/// The six of the specification, which parse from and print as its strings.
+/// The six of the specification and `sub`, which parse from and print as its strings.
 #[test]
 fn reductions() {
-    let names = ["none", "sum", "prod", "min", "max", "mean"];
-    let results = [5, 11, 30, 1, 5, 2];
+    let names = ["none", "sum", "sub", "prod", "min", "max", "mean"];
+    let results = [5, 11, -7, 30, 1, 5, 2];
     for (name, result) in names.into_iter().zip(results) {
         let reduction: Reduction = name.parse().unwrap();
         assert_eq!(reduction.to_string(), name);

@@ -149,12 +149,13 @@ fn overwrites_with<A: Value, I: Index>(arrays: &Arrays<A, I>, axis: i128, bytes:
 }
 
 fn reduces<A: Reduce, I: Index>(bytes: &mut Bytes<'_>) {
-    let reduction = match bytes.below(6) {
+    let reduction = match bytes.below(7) {
         0 => Reduction::None,
         1 => Reduction::Sum,
         2 => Reduction::Prod,
         3 => Reduction::Min,
         4 => Reduction::Max,
+        5 => Reduction::Sub,
         _ => Reduction::Mean,
     };
     let mode = match bytes.below(5) {
