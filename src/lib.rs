@@ -1,18 +1,27 @@
-//! Gather, roll and scatter-elements for [`ndarray`]: the data movement that
-//! ndarray lacks, with the exact semantics of the ONNX and OpenVINO operators.
+//! Gather, scatter and roll for [`ndarray`]: the data movement that ndarray
+//! lacks, with the exact semantics of the ONNX and OpenVINO operators.
 //!
 //! | to | call | specification |
 //! |---|---|---|
-//! | take slices along an axis by index | [`gather`](GatherExt::gather) | ONNX Gather 13, 11, 1 |
-//! | the same with batch dimensions, or a fill for indices out of bounds | [`gather_with`](GatherExt::gather_with) | OpenVINO Gather-8 |
+//! | take slices along an axis by index | [`gather`](GatherExt::gather) | ONNX Gather 13, 11, 1; OpenVINO Gather-8 |
+//! | take one element for each index, along an axis | [`gather_elements`](GatherElementsExt::gather_elements) | ONNX GatherElements 13; OpenVINO GatherElements-6 |
+//! | take elements or slices by tuples of indices | [`gather_nd`](GatherNdExt::gather_nd) | ONNX GatherND 13; OpenVINO GatherND-8 |
+//! | write or reduce slices along an axis at indices | [`scatter`](ScatterExt::scatter) | OpenVINO ScatterUpdate-3 |
+//! | write or reduce one element for each index, along an axis | [`scatter_elements`](ScatterElementsExt::scatter_elements) | ONNX ScatterElements 18; OpenVINO ScatterElementsUpdate-12 |
+//! | write or reduce elements or slices at tuples of indices | [`scatter_nd`](ScatterNdExt::scatter_nd) | ONNX ScatterND 18; OpenVINO ScatterNDUpdate-15 |
 //! | shift elements circularly along any axes | [`roll`](RollExt::roll) | OpenVINO Roll-7 |
-//! | write values at indices | [`scatter_elements`](ScatterElementsExt::scatter_elements) | OpenVINO ScatterElementsUpdate-12 |
-//! | sum, multiply, take minima, maxima or means at indices | [`scatter_elements_with`](ScatterElementsExt::scatter_elements_with) | OpenVINO ScatterElementsUpdate-12 |
 //!
-//! Each also comes in a form that writes into an array of the caller's
-//! ([`gather_into`](GatherExt::gather_into), [`roll_into`](RollExt::roll_into))
-//! or works in place ([`roll_inplace`](RollExt::roll_inplace),
-//! [`scatter_elements_inplace`](ScatterElementsExt::scatter_elements_inplace)).
+//! Each gather is the other direction of the scatter of the same kind of index,
+//! and a scatter that sums is the gradient of its gather. All have the same
+//! forms:
+//!
+//! | form | of | what it does |
+//! |---|---|---|
+//! | `gather(&indices, axis)` | all | returns a new array; an index out of bounds is an error, a scatter overwrites |
+//! | `gather_with(&indices, attributes)` | gathers and scatters | the same with [`Gather`], [`GatherElements`], [`GatherNd`], [`Scatter`], [`ScatterElements`] or [`ScatterNd`]: batch dimensions, reductions, indices out of bounds |
+//! | `gather_into(&indices, attributes, &mut out)` | gathers and roll | writes to an array of the caller's, initialised or, as [`Uninit`], not |
+//! | `scatter_inplace(&indices, &updates, attributes)` | scatters and roll | changes the array itself |
+//! | `scatter_fold(&indices, &updates, attributes, f)` | scatters | changes elements of any type by a function |
 //!
 //! ```text
 //! gather along axis 0       roll by 1 along axis 0     scatter sum along axis 0
@@ -30,7 +39,7 @@
 //!
 //! ```
 //! use ndarray::{Axis, array};
-//! use opkernels::{GatherExt, Reduction, RollExt, ScatterElements, ScatterElementsExt};
+//! use opkernels::*;
 //!
 //! // Embeddings of three tokens.
 //! let table = array![[0.1, 0.2], [1.1, 1.2], [2.1, 2.2]];
@@ -43,9 +52,8 @@
 //! assert_eq!(difference, array![3.0, 5.0, 7.0, -15.0]);
 //!
 //! // A histogram.
-//! let mut counts = ndarray::Array1::<u32>::zeros(3);
-//! let sum = ScatterElements::along(0).reduction(Reduction::Sum);
-//! counts.scatter_elements_inplace(&[0, 2, 2, 1, 2], &[1; 5], sum)?;
+//! let mut counts = array![0, 0, 0];
+//! counts.scatter_inplace(&[0, 2, 2, 1, 2], &1, Scatter::sum(0))?;
 //! assert_eq!(counts, array![1, 1, 3]);
 //! # Ok::<(), opkernels::Error>(())
 //! ```
@@ -57,7 +65,9 @@
 //! to standard layout first. An axis is an [`Axis`](ndarray::Axis) or a signed
 //! integer, where negative ones count from the end. Indices are slices,
 //! `[I; N]`, `Vec<I>`, arrays, views or single integers of any integer type;
-//! negative ones count from the end of the axis.
+//! negative ones count from the end of the axis. Updates come in the same forms;
+//! a single value, `&1` or `&ndarray::arr0(value)`, stands for all of them.
+//! Where an axis alone says enough, every form takes one instead of attributes.
 //!
 //! # Guides
 //!
@@ -68,22 +78,16 @@
 //!
 //! # Messages to a graph's nodes
 //!
-//! Indices that are broadcast along the inner axes select whole rows, and are
-//! never expanded:
-//!
 //! ```
-//! use ndarray::{Array2, Axis, array};
-//! use opkernels::{GatherExt, Reduction, ScatterElements, ScatterElementsExt};
+//! use ndarray::{Array2, array};
+//! use opkernels::*;
 //!
 //! let features = array![[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]];
 //! let (from, to) = (array![0, 1, 2, 2], array![1, 2, 1, 0]);
 //!
-//! let messages = features.gather(&from, Axis(0))?;
-//! let rows = to.view().insert_axis(Axis(1));
-//! let rows = rows.broadcast(messages.dim()).unwrap();
-//! let mean = ScatterElements::along(0).reduction(Reduction::Mean).use_init_val(false);
+//! let messages = features.gather(&from, 0)?;
 //! let mut received = Array2::zeros((3, 2));
-//! received.scatter_elements_inplace(&rows, &messages, mean)?;
+//! received.scatter_inplace(&to, &messages, Scatter::mean(0).use_init_val(false))?;
 //! assert_eq!(received, array![[3.0, 30.0], [2.0, 20.0], [2.0, 20.0]]);
 //! # Ok::<(), opkernels::Error>(())
 //! ```

@@ -5,7 +5,7 @@ use std::mem;
 use ndarray::{Array, ArrayRef, ArrayView, Dimension, IxDyn};
 
 use super::{Kind, Plan};
-use crate::arguments::AsArrayMut;
+use crate::arguments::{AsArrayMut, AsArrayRef};
 use crate::error::{Error, Result};
 use crate::index::{IndexInteger, Policy};
 use crate::memory::{Folding, Indices, Kernels, Scattering};
@@ -109,6 +109,9 @@ where
     }
 }
 
+/// The array of a receiver.
+type Elements<T> = ArrayRef<<T as AsArrayRef>::Elem, <T as AsArrayRef>::Dim>;
+
 impl Plan {
     fn refuses(&self) -> bool {
         self.policy == Policy::Refuse
@@ -128,7 +131,7 @@ impl Plan {
         &self,
         target: &'t mut T,
         indices: Indices<'_>,
-    ) -> Result<(&'t mut ArrayRef<T::Elem, T::Dim>, bool)> {
+    ) -> Result<(&'t mut Elements<T>, bool)> {
         let checked = target.may_be_shared();
         if checked {
             self.check_indices(indices)?;

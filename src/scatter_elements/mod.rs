@@ -21,7 +21,12 @@ use crate::index::IndexInteger;
 ///
 /// Updates apply in row-major order of `indices`, so the result is the same to
 /// the bit for every number of threads. Where targets repeat under
-/// [`Reduction::None`], the last update wins.
+/// [`Reduction::None`](crate::Reduction::None), the last update wins.
+///
+/// It is the other direction of
+/// [`gather_elements`](crate::GatherElementsExt::gather_elements), and, as a sum,
+/// its gradient. A single value for all updates is `&1.0`, or for other types
+/// `&ndarray::arr0(value)`; it is never expanded.
 pub trait ScatterElementsExt: AsArrayRef {
     /// Returns a copy of `self` with `updates` written over the elements that
     /// `indices` select along `axis`:
@@ -29,8 +34,9 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// `output[.., indices[.., i, ..], ..] = updates[.., i, ..]`
     ///
     /// # Shapes
-    /// `indices.shape == updates.shape`, with the rank of `self`. Off the axis
-    /// no length exceeds that of `self`; along it any length will do.
+    /// `indices.shape == updates.shape`, with the rank of `self`, or `updates`
+    /// are a single value for every place. Off the axis no length exceeds that
+    /// of `self`; along it any length will do.
     /// `output.shape = self.shape`, in standard layout.
     ///
     /// # Errors
@@ -77,12 +83,13 @@ pub trait ScatterElementsExt: AsArrayRef {
     }
 
     /// Returns a copy of `self` with `updates` reduced into the elements that
-    /// `indices` select:
+    /// `indices` select. The attributes are an axis, to overwrite, or
+    /// [`ScatterElements`]:
     ///
     /// `output[.., indices[.., i, ..], ..] = reduction(output[.., indices[.., i, ..], ..], updates[.., i, ..])`
     ///
     /// What each reduction means for each element type stands at
-    /// [`Reduction`].
+    /// [`Reduction`](crate::Reduction).
     ///
     /// # Shapes
     /// Those of [`scatter_elements`](Self::scatter_elements).
@@ -90,7 +97,8 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// # Errors
     /// Those of [`scatter_elements`](Self::scatter_elements);
     /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction) for the
-    /// mean of `bool` and the minimum or maximum of complex numbers;
+    /// mean of `bool`, the minimum or maximum of complex numbers, and any
+    /// reduction of other types than a [`ReduceElement`](crate::ReduceElement);
     /// [`EmptyAxis`](crate::Error::EmptyAxis) where `Clip` or `Wrap` meet an
     /// axis of length 0.
     ///
@@ -130,8 +138,9 @@ pub trait ScatterElementsExt: AsArrayRef {
         family::write(&attributes, self.as_array(), &indices.view(), &updates.view())
     }
 
-    /// Reduces `updates` into `self` in place. The attributes are an axis, to
-    /// overwrite elements of any `Clone` type, or [`ScatterElements`]:
+    /// Reduces `updates` into `self` in place, or overwrites elements of any
+    /// `Clone` type. The attributes are an axis, to overwrite, or
+    /// [`ScatterElements`]:
     ///
     /// `self[.., indices[.., i, ..], ..] = reduction(self[.., indices[.., i, ..], ..], updates[.., i, ..])`
     ///
@@ -160,11 +169,11 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(updates), whatever the size of `self`. The indices are read twice,
-    /// first to check them all; where they take at least twice the memory of
-    /// `self`, the work is done on a copy of it instead, which an error
-    /// discards. A mean has work memory that follows the number of updates. In
-    /// parallel where there are many lanes.
+    /// O(updates), whatever the size of `self`; the indices are read twice where
+    /// there are many, first to check them all. A mean has work memory that
+    /// follows the number of updates. In parallel where there are many lanes. A
+    /// shared `ArcArray` is copied first, which for a large one takes longer than
+    /// [`scatter_elements_with`](Self::scatter_elements_with).
     ///
     /// # Specification
     /// OpenVINO ScatterElementsUpdate-12.
