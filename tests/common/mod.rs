@@ -4,6 +4,7 @@
 // Each test binary takes what it needs.
 #![allow(dead_code, unused_imports)]
 
+pub(crate) mod calls;
 pub(crate) mod layout;
 pub(crate) mod oracle;
 pub(crate) mod reduce;

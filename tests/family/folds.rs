@@ -1,0 +1,173 @@
+//! Folds: any types, any rule.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ndarray::{Array, Array1, Array2, array};
+use opkernels::{
+    Error, OutOfBounds, Result, Scatter, ScatterElements, ScatterElementsExt, ScatterExt,
+    ScatterNd, ScatterNdExt,
+};
+
+/// Neither a number nor `Clone`.
+#[derive(Debug, PartialEq)]
+struct Best {
+    score: u32,
+    name: &'static str,
+}
+
+#[test]
+fn argmax_with_ties_decided() -> Result<()> {
+    let mut best: Array1<Best> = (0..2).map(|_| Best { score: 0, name: "nobody" }).collect();
+    let updates = [(3, "a"), (5, "b"), (5, "c"), (1, "d")];
+    best.scatter_fold(&[0, 0, 0, 1], &updates, 0, |best, &(score, name)| {
+        if score > best.score {
+            *best = Best { score, name };
+        }
+    })?;
+    let expected = [Best { score: 5, name: "b" }, Best { score: 1, name: "d" }];
+    assert_eq!(best.as_slice().unwrap(), expected);
+    Ok(())
+}
+
+#[test]
+fn f64_sums_of_f32() -> Result<()> {
+    let mut sums = array![f64::from(1_u32 << 24), 0.0];
+    sums.scatter_fold(&[0; 1000], &1.0_f32, 0, |sum, &x| *sum += f64::from(x))?;
+    assert_eq!(sums, array![f64::from((1_u32 << 24) + 1000), 0.0]);
+    Ok(())
+}
+
+#[test]
+fn sets_of_strings() -> Result<()> {
+    let mut sets = Array2::from_elem((2, 2), BTreeSet::new());
+    let cells = array![[0, 1], [1, 0], [0, 1], [-2, -1]];
+    let words = ["x", "y", "z", "x"];
+    sets.scatter_nd_fold(&cells, &words, ScatterNd::new(), |set, &word| {
+        set.insert(word);
+    })?;
+    assert_eq!(sets[[0, 1]], BTreeSet::from(["x", "z"]));
+    assert_eq!(sets[[1, 0]], BTreeSet::from(["y"]));
+    assert!(sets[[0, 0]].is_empty() && sets[[1, 1]].is_empty());
+    Ok(())
+}
+
+/// In row-major order of the indices for each target.
+#[test]
+fn order() -> Result<()> {
+    let mut lists = Array2::from_elem((2, 2), String::new());
+    let indices = array![[0, 1], [0, 1], [1, 1]];
+    let letters = array![['a', 'b'], ['c', 'd'], ['e', 'f']];
+    lists.scatter_elements_fold(&indices, &letters, 0, |list, &letter| list.push(letter))?;
+    assert_eq!(lists, array![["ac", ""], ["e", "bdf"]].mapv(String::from));
+    let mut lists = Array2::from_elem((2, 2), String::new());
+    lists.scatter_fold(&[1, 1, 1], &letters, 0, |list, &letter| list.push(letter))?;
+    assert_eq!(lists, array![["", ""], ["ace", "bdf"]].mapv(String::from));
+    let mut lists = Array2::from_elem((2, 2), String::new());
+    let turned = letters.t();
+    lists.scatter_fold(&array![1, 1, 1], &turned, 1, |list, &letter| list.push(letter))?;
+    assert_eq!(lists, array![["", "ace"], ["", "bdf"]].mapv(String::from));
+    Ok(())
+}
+
+/// The mean and the variance in one pass.
+#[test]
+fn welford() -> Result<()> {
+    let mut state = Array1::from_elem(1, (0.0_f64, 0.0, 0.0));
+    let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+    state.scatter_fold(&[0; 8], &values, 0, |(n, mean, m2), &x| {
+        *n += 1.0;
+        let delta = x - *mean;
+        *mean += delta / *n;
+        *m2 += delta * (x - *mean);
+    })?;
+    let (n, mean, m2) = state[0];
+    assert_eq!((n, mean), (8.0, 5.0));
+    assert!((m2 / n - 4.0).abs() < 1e-12);
+    Ok(())
+}
+
+/// Out of bounds: nothing has been called. With `Skip`, whatever is inside.
+#[test]
+fn out_of_bounds() -> Result<()> {
+    let calls = AtomicUsize::new(0);
+    let count = |_: &mut u8, _: &u8| {
+        calls.fetch_add(1, Ordering::Relaxed);
+    };
+    let mut target = array![[1_u8, 2], [3, 4]];
+    let refused = |position: &[usize], axis| Error::IndexOutOfBounds {
+        index: 2,
+        position: position.to_vec(),
+        axis,
+        len: 2,
+    };
+    let error = target.scatter_fold(&[0, 1, 2], &0_u8, 0, count).unwrap_err();
+    assert_eq!(error, refused(&[2], 0));
+    let error = target.scatter_elements_fold(&array![[0, 1], [2, 0]], &0_u8, 1, count).unwrap_err();
+    assert_eq!(error, refused(&[1, 0], 1));
+    let tuples = array![[0, 0], [1, 2]];
+    let error = target.scatter_nd_fold(&tuples, &0_u8, ScatterNd::new(), count).unwrap_err();
+    assert_eq!(error, refused(&[1, 1], 1));
+    assert!(target.scatter_fold(&[0, 1], &array![1_u8], 0, count).is_err());
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+    target.scatter_fold(
+        &[0, 1, 2],
+        &0_u8,
+        Scatter::along(0).out_of_bounds(OutOfBounds::Skip),
+        count,
+    )?;
+    assert_eq!(calls.swap(0, Ordering::Relaxed), 4);
+    let skip = ScatterElements::along(1).out_of_bounds(OutOfBounds::Skip);
+    target.scatter_elements_fold(&array![[0, 1], [2, 0]], &0_u8, skip, count)?;
+    assert_eq!(calls.swap(0, Ordering::Relaxed), 3);
+    let skip = ScatterNd::new().out_of_bounds(OutOfBounds::Skip);
+    target.scatter_nd_fold(&tuples, &0_u8, skip, count)?;
+    assert_eq!(calls.swap(0, Ordering::Relaxed), 1);
+    Ok(())
+}
+
+/// A panic of the rule goes to the caller; the elements stay valid, and each
+/// update has been applied whole or not at all.
+#[test]
+fn panics() {
+    let mut target = Array1::from_elem(3, String::from("-"));
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        target.scatter_fold(&[0, 1, 1, 2], &['a', 'b', '!', 'c'], 0, |text, &letter| {
+            if letter == '!' {
+                std::panic::resume_unwind(Box::new("fold"));
+            }
+            text.push(letter);
+        })
+    }));
+    assert_eq!(*done.unwrap_err().downcast::<&str>().unwrap(), "fold");
+    for (text, letter) in target.iter().zip(["a", "b", "c"]) {
+        assert!(text == "-" || *text == format!("-{letter}"), "{text}");
+    }
+}
+
+/// A fold that adds is the built-in sum to the bit, large enough for threads.
+#[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
+fn sums_as_the_built_in_one() -> Result<()> {
+    let shape = (2000, 300);
+    let indices = Array::from_shape_fn(shape, |(i, j)| (i * i + 7 * j) % 50);
+    let updates = Array::from_shape_fn(shape, |(i, j)| 0.1_f32 * (i as f32 - 3.3 * j as f32));
+    let data = Array::from_shape_fn((50, 300), |(i, j)| (i * j) as f32 * 0.01);
+    let add = |sum: &mut f32, x: &f32| *sum += x;
+    let rows = indices.column(0).to_owned();
+    let (mut folded, mut summed) = (data.clone(), data.clone());
+    folded.scatter_elements_fold(&indices, &updates, 0, add)?;
+    summed.scatter_elements_inplace(&indices, &updates, ScatterElements::sum(0))?;
+    assert!(folded == summed);
+    folded.scatter_fold(&rows, &updates, 0, add)?;
+    summed.scatter_inplace(&rows, &updates, Scatter::sum(0))?;
+    assert!(folded == summed);
+    let tuples =
+        Array::from_shape_fn((9000, 2), |(i, j)| if j == 0 { i * i % 50 } else { i % 300 });
+    let values = updates.as_slice().unwrap();
+    folded.scatter_nd_fold(&tuples, &values[..9000], ScatterNd::new(), add)?;
+    summed.scatter_nd_inplace(&tuples, &values[..9000], ScatterNd::sum())?;
+    assert!(folded == summed);
+    Ok(())
+}

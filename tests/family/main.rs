@@ -1,0 +1,11 @@
+//! The whole family through its public calls: ONNX's own tests, the examples
+//! of the specifications and libraries, and every form of call.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod examples;
+mod folds;
+mod forms;
+mod onnx;
+#[cfg(feature = "rayon")]
+mod threads;
