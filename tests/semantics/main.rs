@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod everywhere;
+mod family;
 mod gather;
 mod roll;
 mod scatter_elements;
