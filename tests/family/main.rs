@@ -6,6 +6,7 @@ mod common;
 mod examples;
 mod folds;
 mod forms;
+mod formulas;
 mod onnx;
 #[cfg(feature = "rayon")]
 mod threads;

@@ -333,7 +333,7 @@ fn one_value() {
     }
     // Where there is no place, it is not needed; a shape that does not fit is no
     // single value.
-    assert_eq!(data.scatter(&Array1::<u8>::zeros(0), &7, 0), Ok(data.clone()));
+    assert_eq!(data.scatter(&Array1::<u8>::zeros(0), &7_i64, 0), Ok(data.clone()));
     assert!(data.scatter(&[0, 1, 0], &array![7], 0).is_err());
 }
 
