@@ -5,7 +5,9 @@
 mod cases;
 #[path = "../common/mod.rs"]
 mod common;
+mod family;
 mod gather;
+mod kinds;
 mod roll;
 mod scatter_elements;
 
