@@ -13,7 +13,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-targets=(gather roll scatter_elements)
+targets=(gather gather_elements gather_nd roll scatter scatter_elements scatter_nd)
 kept=../tests/corpus/inputs
 toolchain=()
 if rustup toolchain list 2>/dev/null | grep -q ^nightly-; then

@@ -52,4 +52,4 @@ macro_rules! replays {
         }
     )*};
 }
-replays!(gather roll scatter_elements);
+replays!(gather gather_elements gather_nd roll scatter scatter_elements scatter_nd);

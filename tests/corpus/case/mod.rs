@@ -3,9 +3,14 @@
 
 pub(crate) mod bytes;
 pub(crate) mod gather;
+pub(crate) mod gather_elements;
+pub(crate) mod gather_nd;
 pub(crate) mod input;
+mod kinds;
 pub(crate) mod roll;
+pub(crate) mod scatter;
 pub(crate) mod scatter_elements;
+pub(crate) mod scatter_nd;
 
 use ndarray::ArrayD;
 use opkernels::{Reduction, Result};
