@@ -465,3 +465,20 @@ fn index_integer_types() {
     }
     each!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 }
+
+/// Numbers of a tuple that are one number broadcast select along their own
+/// axes all the same.
+#[test]
+fn tuples_of_one_number_broadcast() {
+    let data = array![[1, 2], [3, 4], [5, 6]];
+    let one = array![[1], [0]];
+    let indices = one.broadcast((2, 2)).unwrap();
+    assert_eq!(data.gather_nd(&indices), Ok(array![4, 1].into_dyn()));
+    let one = array![[1], [2]];
+    let indices = one.broadcast((2, 2)).unwrap();
+    assert_eq!(data.gather_nd(&indices), Err(outside(2, &[1, 1], 1, 2)));
+    assert_eq!(data.scatter_nd(&indices, &7), Err(outside(2, &[1, 1], 1, 2)));
+    let mut target = data.clone();
+    let done = target.scatter_nd_inplace(&indices, &7, ScatterNd::sum());
+    assert_eq!((done, target), (Err(outside(2, &[1, 1], 1, 2)), data));
+}
