@@ -7,7 +7,6 @@ use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD};
 use opkernels::{
     Gather, GatherElements, GatherElementsExt, GatherExt, GatherNd, GatherNdExt, OutOfBounds,
     Result, Scatter, ScatterElements, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt,
-    Uninit,
 };
 
 use super::oracle::{Kind, Reducing};
@@ -82,7 +81,6 @@ pub(crate) fn read_into_uninit<A: Value, I: Index>(
     mode: OutOfBounds<A>,
     out: &mut ArrayViewMutD<'_, MaybeUninit<A>>,
 ) -> Result<()> {
-    let out = &mut Uninit::of(out);
     match kind {
         Kind::Slices { axis, batch_dims } => {
             let slices = Gather::along(axis as i64).batch_dims(batch_dims as i64);

@@ -40,7 +40,7 @@ fn reads() -> Result<()> {
 #[test]
 fn outputs() -> Result<()> {
     let table = array![[1, 2], [3, 4], [5, 6]];
-    let mut out = Array2::zeros((2, 2));
+    let mut out = Array2::<i32>::zeros((2, 2));
     table.gather_into(&[2, 0], 0, &mut out)?;
     assert_eq!(out, array![[5, 6], [1, 2]]);
     table.gather_elements_into(&array![[1, 0], [2, 2]], 0, &mut out)?;
@@ -50,20 +50,20 @@ fn outputs() -> Result<()> {
 
     let words = table.mapv(|number| number.to_string());
     let mut slots = Array2::uninit((2, 2));
-    words.gather_into(&[2, 0], 0, &mut Uninit::of(&mut slots))?;
+    words.gather_into(&[2, 0], 0, &mut slots)?;
     assert_eq!(initialised(slots), array![["5", "6"], ["1", "2"]].mapv(String::from));
     let mut slots = Array2::uninit((2, 2));
-    words.gather_elements_into(&array![[1, 0], [2, 2]], 0, &mut Uninit::of(&mut slots))?;
+    words.gather_elements_into(&array![[1, 0], [2, 2]], 0, &mut slots)?;
     assert_eq!(initialised(slots), array![["3", "2"], ["5", "6"]].mapv(String::from));
     let mut slots = Array1::uninit(2);
-    words.gather_nd_into(&array![[0, 1], [2, 0]], GatherNd::new(), &mut Uninit::of(&mut slots))?;
+    words.gather_nd_into(&array![[0, 1], [2, 0]], GatherNd::new(), &mut slots)?;
     assert_eq!(initialised(slots), array!["2", "5"].mapv(String::from));
     let mut slots = Array2::uninit((3, 2));
-    words.roll_into(1, 0, &mut Uninit::of(&mut slots))?;
+    words.roll_into(1, 0, &mut slots)?;
     assert_eq!(initialised(slots), words.roll(1, 0)?);
     // A view of slots of any layout.
     let mut slots = Array2::<i32>::uninit((2, 2));
-    table.gather_into(&[2, 0], 0, &mut Uninit::of(&mut slots.view_mut().reversed_axes()))?;
+    table.gather_into(&[2, 0], 0, &mut slots.view_mut().reversed_axes())?;
     assert_eq!(initialised(slots), array![[5, 1], [6, 2]]);
     Ok(())
 }

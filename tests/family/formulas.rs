@@ -36,12 +36,12 @@ fn gather_elements() -> Result<()> {
         });
         assert_eq!(data.gather_elements(&indices, Axis(axis))?, expected);
         assert_eq!(data.gather_elements_with(&indices, axis as i64 - 3)?, expected);
-        let mut out = Array3::zeros(shape);
+        let mut out = Array3::<i32>::zeros(shape);
         data.gather_elements_into(&indices, axis as i64, &mut out)?;
         assert_eq!(out, expected);
         let mut out = uninit(expected.raw_dim());
         let attributes = GatherElements::along(axis as i64);
-        data.gather_elements_into(&indices, attributes, &mut Uninit::of(&mut out))?;
+        data.gather_elements_into(&indices, attributes, &mut out)?;
         assert_eq!(initialised(out), expected);
         // Its gradient.
         let ones = Array3::from_elem(shape, 1);
@@ -62,7 +62,7 @@ fn gather_nd() -> Result<()> {
     });
     assert_eq!(data.gather_nd(&tuples)?, expected.clone().into_dyn());
     let mut out = uninit(expected.raw_dim());
-    data.gather_nd_into(&tuples, GatherNd::new(), &mut Uninit::of(&mut out))?;
+    data.gather_nd_into(&tuples, GatherNd::new(), &mut out)?;
     assert_eq!(initialised(out), expected);
 
     let batch = array![[[0_u8, 4]], [[3, 0]], [[2, 2]]];
@@ -184,7 +184,7 @@ fn overwriting_asks_for_clone_alone() -> Result<()> {
     assert_eq!(words.scatter(&[1], &arr0("all".to_string()), 0)?[1], "all");
     assert_eq!(words.gather_elements(&array![2, 0], 0)?, array!["goes", "so"].mapv(String::from));
     let mut out = Array1::<String>::uninit(2);
-    words.gather_into(&[2, 0], 0, &mut Uninit::of(&mut out))?;
+    words.gather_into(&[2, 0], 0, &mut out)?;
     // SAFETY: `Ok` promises it.
     assert_eq!(unsafe { out.assume_init() }, array!["goes", "so"].mapv(String::from));
     Ok(())
