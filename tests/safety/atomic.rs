@@ -3,6 +3,7 @@
 //! where work begins to be split over threads, with an index out of bounds
 //! anywhere or nowhere.
 
+mod family;
 mod gather;
 mod roll;
 mod scatter_elements;

@@ -1,7 +1,12 @@
 //! Every operation in every form, over arrays of one shape.
 
-use ndarray::{Array1, Array2, ArrayD, ArrayView2, ArrayViewMut2, Axis, Dimension, s};
-use opkernels::{Gather, GatherExt, OutOfBounds, Result, RollExt, ScatterElementsExt};
+use ndarray::{
+    Array1, Array2, Array3, ArrayD, ArrayView2, ArrayViewMut2, Axis, Dimension, arr0, s,
+};
+use opkernels::{
+    Gather, GatherElements, GatherElementsExt, GatherExt, GatherNd, GatherNdExt, OutOfBounds,
+    Result, RollExt, Scatter, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt,
+};
 
 /// How an array lies in its buffer.
 #[derive(Debug, Clone, Copy)]
@@ -69,12 +74,13 @@ pub(crate) struct Arrays<A> {
     indices: Indices,
 }
 
-/// Indices for each axis, as a line and as a matrix.
+/// Indices for each axis, as a line and as a matrix, and for both at once.
 struct Indices {
     down: Array1<i64>,
     across: Array1<i64>,
     all_down: Array2<i64>,
     all_across: Array2<i64>,
+    cells: Array3<i64>,
 }
 
 impl<A> Arrays<A> {
@@ -120,12 +126,17 @@ impl Indices {
             across: Array1::from_shape_fn(columns, |j| index(j + 1, columns)),
             all_down: Array2::from_shape_fn((rows, columns), |(i, j)| index(i + 2 * j, rows)),
             all_across: Array2::from_shape_fn((rows, columns), |(i, j)| index(2 * i + j, columns)),
+            cells: Array3::from_shape_fn((rows, columns, 2), |(i, j, k)| match k {
+                0 => index(i + j, rows),
+                _ => index(3 * i + j, columns),
+            }),
         };
         if given == Given::Bad {
             indices.down[rows - 1] = rows as i64;
             indices.across[columns - 1] = -(columns as i64) - 1;
             indices.all_down[[rows - 1, columns - 1]] = i64::MIN;
             indices.all_across[[rows - 1, columns - 1]] = i64::MAX;
+            indices.cells[[rows - 1, columns - 1, 1]] = columns as i64;
         }
         indices
     }
@@ -148,6 +159,9 @@ pub(crate) fn forms<A: Clone + Send + Sync>() -> Vec<Form<A>> {
     let mut forms = gathers();
     forms.extend(rolls());
     forms.extend(scatters());
+    forms.extend(other_gathers());
+    forms.extend(other_scatters());
+    forms.extend(folds());
     forms
 }
 
@@ -263,6 +277,114 @@ fn scatters<A: Clone + Send + Sync>() -> Vec<Form<A>> {
             let rows = a.indices.down.view().insert_axis(Axis(1));
             let rows = rows.broadcast(updates.dim()).unwrap();
             a.target.view_mut().scatter_elements_inplace(&rows, &updates, 0).map(|()| None)
+        }),
+    ]
+}
+
+/// Of elements and by tuples.
+fn other_gathers<A: Clone + Send + Sync>() -> Vec<Form<A>> {
+    vec![
+        refusing("gather elements down", |a| {
+            a.data.view().gather_elements(&a.indices.all_down, 0).map(returned)
+        }),
+        refusing("gather elements across", |a| {
+            a.data.view().gather_elements(&a.indices.all_across, -1).map(returned)
+        }),
+        accepting("gather elements with a fill", |a| {
+            let value = a.updates.view()[[0, 0]].clone();
+            let fill = GatherElements::along(1).out_of_bounds(OutOfBounds::Fill(value));
+            a.data.view().gather_elements_with(&a.indices.all_across, fill).map(returned)
+        }),
+        refusing("gather elements down into", |a| {
+            let mut out = a.target.view_mut();
+            a.data.view().gather_elements_into(&a.indices.all_down, 0, &mut out).map(|()| None)
+        }),
+        refusing("gather by tuples", |a| a.data.view().gather_nd(&a.indices.cells).map(Some)),
+        accepting("gather by tuples, clipped", |a| {
+            let clip = GatherNd::new().out_of_bounds(OutOfBounds::Clip);
+            a.data.view().gather_nd_with(&a.indices.cells, clip).map(Some)
+        }),
+        refusing("gather by tuples into", |a| {
+            let mut out = a.target.view_mut();
+            let tuples = GatherNd::new();
+            a.data.view().gather_nd_into(&a.indices.cells, tuples, &mut out).map(|()| None)
+        }),
+        refusing("gather rows by tuples into", |a| {
+            let rows = a.indices.down.view().insert_axis(Axis(1));
+            let mut out = a.target.view_mut();
+            a.data.view().gather_nd_into(&rows, GatherNd::new(), &mut out).map(|()| None)
+        }),
+    ]
+}
+
+/// Of slices and by tuples.
+fn other_scatters<A: Clone + Send + Sync>() -> Vec<Form<A>> {
+    vec![
+        refusing("scatter slices down", |a| {
+            a.data.view().scatter(&a.indices.down, &a.updates.view(), 0).map(returned)
+        }),
+        refusing("scatter slices across", |a| {
+            a.data.view().scatter(&a.indices.across, &a.updates.view(), 1).map(returned)
+        }),
+        refusing("scatter slices down in place", |a| {
+            let (indices, updates) = (&a.indices.down, a.updates.view());
+            a.target.view_mut().scatter_inplace(indices, &updates, 0).map(|()| None)
+        }),
+        refusing("scatter slices across in place", |a| {
+            let (indices, updates) = (&a.indices.across, a.updates.view());
+            a.target.view_mut().scatter_inplace(indices, &updates, -1).map(|()| None)
+        }),
+        refusing("scatter slices in batches in place", |a| {
+            let (indices, updates) = (&a.indices.all_across, a.updates.view());
+            let batched = Scatter::along(1).batch_dims(1);
+            a.target.view_mut().scatter_inplace(indices, &updates, batched).map(|()| None)
+        }),
+        accepting("scatter slices, skipped, in place", |a| {
+            let (indices, updates) = (&a.indices.down, a.updates.view());
+            let skip = Scatter::along(0).out_of_bounds(OutOfBounds::Skip);
+            a.target.view_mut().scatter_inplace(indices, &updates, skip).map(|()| None)
+        }),
+        refusing("scatter by tuples", |a| {
+            a.data.view().scatter_nd(&a.indices.cells, &a.updates.view()).map(returned)
+        }),
+        refusing("scatter by tuples in place", |a| {
+            let (indices, updates) = (&a.indices.cells, a.updates.view());
+            let tuples = ScatterNd::new();
+            a.target.view_mut().scatter_nd_inplace(indices, &updates, tuples).map(|()| None)
+        }),
+        refusing("write one value to rows in place", |a| {
+            let value = arr0(a.updates.view()[[0, 0]].clone());
+            a.target.view_mut().scatter_inplace(&a.indices.down, &value, 0).map(|()| None)
+        }),
+        refusing("write one value to elements in place", |a| {
+            let (value, indices) = (arr0(a.updates.view()[[0, 0]].clone()), &a.indices.all_down);
+            a.target.view_mut().scatter_elements_inplace(indices, &value, 0).map(|()| None)
+        }),
+    ]
+}
+
+/// Rules that clone.
+fn folds<A: Clone + Send + Sync>() -> Vec<Form<A>> {
+    fn last<A: Clone>(old: &mut A, new: &A) {
+        *old = new.clone();
+    }
+    vec![
+        refusing("fold rows", |a| {
+            let (indices, updates) = (&a.indices.down, a.updates.view());
+            a.target.view_mut().scatter_fold(indices, &updates, 0, last).map(|()| None)
+        }),
+        refusing("fold columns", |a| {
+            let (indices, updates) = (&a.indices.across, a.updates.view());
+            a.target.view_mut().scatter_fold(indices, &updates, 1, last).map(|()| None)
+        }),
+        refusing("fold elements", |a| {
+            let (indices, updates) = (&a.indices.all_down, a.updates.view());
+            a.target.view_mut().scatter_elements_fold(indices, &updates, 0, last).map(|()| None)
+        }),
+        refusing("fold by tuples", |a| {
+            let (indices, updates) = (&a.indices.cells, a.updates.view());
+            let tuples = ScatterNd::new();
+            a.target.view_mut().scatter_nd_fold(indices, &updates, tuples, last).map(|()| None)
         }),
     ]
 }

@@ -4,7 +4,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array1, Array2, Axis};
-use opkernels::{Gather, GatherExt, OutOfBounds, RollExt, ScatterElements, ScatterElementsExt};
+use opkernels::{
+    Gather, GatherElementsExt, GatherExt, GatherNdExt, OutOfBounds, RollExt, Scatter,
+    ScatterElements, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt,
+};
 
 use crate::common::{Numbers, REDUCTIONS, array_of, assert_same};
 
@@ -55,7 +58,12 @@ impl Shared {
         let mut out = pages.clone();
         let clip = Gather::along(0).out_of_bounds(OutOfBounds::Clip);
         pages.gather_into(rows, clip, &mut out).unwrap();
-        vec![pages.gather(rows, 0).unwrap(), pages.gather(columns, 1).unwrap(), out]
+        let places = rows.view().insert_axis(Axis(1));
+        let all = places.broadcast(pages.dim()).unwrap();
+        let by_tuples = pages.gather_nd(&places).unwrap().into_dimensionality().unwrap();
+        let by_elements = pages.gather_elements(&all, 0).unwrap();
+        let by_rows = pages.gather(rows, 0).unwrap();
+        vec![by_rows, pages.gather(columns, 1).unwrap(), out, by_tuples, by_elements]
     }
 
     fn rolled(&self) -> Vec<Array2<Page>> {
@@ -76,8 +84,19 @@ impl Shared {
                 &self.updates,
                 attributes.use_init_val(false),
             );
-            results.extend([target, whole.unwrap()]);
+            let lanes = self.targets.column(0);
+            let slices = Scatter::along(1).reduction(reduction);
+            let by_slices = self.numbers.scatter_with(&lanes, &self.updates, slices).unwrap();
+            let rows = lanes.mapv(|lane| lane.rem_euclid(20)).insert_axis(Axis(1));
+            let tuples = ScatterNd::new().reduction(reduction);
+            let mut turned = self.numbers.t().to_owned();
+            turned.scatter_nd_inplace(&rows, &self.updates, tuples).unwrap();
+            results.extend([target, whole.unwrap(), by_slices, turned]);
         }
+        let mut folded = self.numbers.clone();
+        let last = |old: &mut f64, new: &f64| *old = old.mul_add(0.5, *new);
+        folded.scatter_elements_fold(&self.targets, &self.updates, 1, last).unwrap();
+        results.push(folded);
         results
     }
 }

@@ -92,7 +92,6 @@ fn updates(table: &mut Table) {
         (&[0, 3], &[2, 3]),
         (&[0, 3], &[0, 2]),
         (&[2, 0], &[0, 2]),
-        (&[1, 1], &[]),
         // Indices that do not fit either: the updates are named first.
         (&[9, 9], &[9, 8]),
     ] {
