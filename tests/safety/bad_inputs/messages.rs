@@ -2,8 +2,7 @@
 
 use ndarray::{Array1, Array2, ArrayD, arr0, array};
 use opkernels::{
-    Error, Gather, GatherExt, GatherNdExt, OutOfBounds, Reduction, RollExt, ScatterElements,
-    ScatterElementsExt,
+    Error, Gather, GatherExt, OutOfBounds, Reduction, RollExt, ScatterElements, ScatterElementsExt,
 };
 
 use super::Table;
@@ -126,9 +125,7 @@ fn of_shapes(table: &mut Table) {
 }
 
 fn names_of_reductions(table: &mut Table) {
-    for name in
-        ["", " ", "Sum", "SUM", "sum ", " mean", "none\0", "average", "мin", "addition", "times"]
-    {
+    for name in ["", " ", "Sum", "SUM", "sum ", " mean", "none\0", "average", "мin", "plus"] {
         table.case(format!("reduction {name:?}"), || {
             let refused = name.parse::<Reduction>();
             assert_eq!(refused, Err(Error::UnknownReduction(name.to_owned())));
@@ -136,15 +133,4 @@ fn names_of_reductions(table: &mut Table) {
             assert!(message.contains(&format!("{name:?}")), "{message}");
         });
     }
-}
-
-/// The numbers of a tuple may be one number in memory, which is out of bounds for
-/// the second axis only.
-#[test]
-fn numbers_of_a_broadcast_tuple() {
-    let data = Array2::<i32>::zeros((10, 3));
-    let numbers = array![[2], [5]];
-    let error = data.gather_nd(&numbers.broadcast((2, 2)).unwrap()).unwrap_err();
-    let expected = Error::IndexOutOfBounds { index: 5, position: vec![1, 1], axis: 1, len: 3 };
-    assert_eq!(error, expected);
 }
