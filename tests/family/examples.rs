@@ -248,7 +248,8 @@ fn onnx_scatter_nd_18() {
 fn onnx_scatter_nd_18_reductions() {
     let updates = block_updates();
     let (data, indices) = (block(), dynamic(array![[0], [0]]));
-    let pairs: [(Reduction, fn(i32, i32) -> i32); 4] = [
+    type Combine = fn(i32, i32) -> i32;
+    let pairs: [(Reduction, Combine); 4] = [
         ("add".parse().unwrap(), |a, b| a + b),
         ("mul".parse().unwrap(), |a, b| a * b),
         (Reduction::Max, i32::max),

@@ -37,7 +37,7 @@ fn from_raw((data, lengths, numbers, wild, layouts, seed): Raw) -> Case {
     let [kind, axis, batch, mode, flaw, rank] = numbers;
     let (kind, mut indices, fixed) = match kind % 3 {
         0 => slices(&data, lengths, (axis, batch, flaw, rank)),
-        1 => elements(&data, lengths, (axis, flaw)),
+        1 => elements(&data, &lengths, (axis, flaw)),
         _ => tuples(&data, lengths, (batch, flaw, rank)),
     };
     // Lengths in front of `fixed` and the last one of tuples are not free.
@@ -82,13 +82,13 @@ fn slices(
 
 fn elements(
     data: &[usize],
-    lengths: Vec<usize>,
+    lengths: &[usize],
     (axis, flaw): (u8, u8),
 ) -> (Kind, Vec<usize>, usize) {
     let axis = axis_of(axis, data.len());
     let from_front = if axis < 0 { axis + data.len() as i128 } else { axis };
     let mut indices: Vec<usize> =
-        data.iter().zip(&lengths).map(|(len, cut)| len.saturating_sub(cut % 3)).collect();
+        data.iter().zip(lengths).map(|(len, cut)| len.saturating_sub(cut % 3)).collect();
     if let Some(len) = usize::try_from(from_front).ok().and_then(|axis| indices.get_mut(axis)) {
         *len = lengths[5];
     }

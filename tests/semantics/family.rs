@@ -340,7 +340,7 @@ fn one_value() {
 /// Subtracts in order; integers wrap; bool is XOR; ONNX's names are read.
 #[test]
 fn sub() {
-    let parsed = ["sub", "add", "mul"].map(|name| name.parse::<Reduction>());
+    let parsed = ["sub", "add", "mul"].map(str::parse::<Reduction>);
     assert_eq!(parsed, [Ok(Reduction::Sub), Ok(Reduction::Sum), Ok(Reduction::Prod)]);
     assert_eq!(Reduction::Sub.to_string(), "sub");
     let output = array![1e8_f32].scatter_with(&[0; 3], &[1.0, 1e8, 1.0], Scatter::sub(0));

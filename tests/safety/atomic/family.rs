@@ -86,7 +86,7 @@ proptest! {
     }
 }
 
-/// Elements as long as pages, so that few are worth several threads.
+// Elements as long as pages, so that few are worth several threads.
 #[cfg(not(miri))]
 proptest! {
     #![proptest_config(one_case_in(16))]
