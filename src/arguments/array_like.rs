@@ -1,8 +1,12 @@
 //! The forms in which indices and updates may be given.
+//!
+//! Two traits with the same implementors: of indices the element type follows
+//! from what is given, of updates it is that of the target, so that `&1` is an
+//! update of a target of any number.
 
 use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayView0, ArrayView1, Data, Dimension, Ix0, Ix1};
 
-/// Whatever can be read as an array: `indices` and `updates`.
+/// Whatever can be read as an array: `indices`, and the updates of a fold.
 ///
 /// Implemented for slices, `[T; N]` and `Vec<T>` (one dimension), for
 /// ndarray's arrays and views of any rank, for single primitive numbers, `bool`
@@ -14,7 +18,7 @@ use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayView0, ArrayView1, Data, Dime
     label = "expected an array, a view, a slice, `[T; N]`, `Vec<T>` or a number",
     note = "a single value of any type is `ndarray::arr0(value)`"
 )]
-pub trait ArrayLike {
+pub trait ArrayLike: Updates<<Self as ArrayLike>::Elem> {
     /// The element type.
     type Elem;
     /// The dimension type.
@@ -24,6 +28,21 @@ pub trait ArrayLike {
     fn view(&self) -> ArrayView<'_, Self::Elem, Self::Dim>;
 }
 
+/// Whatever can be read as updates of a target of elements of type `A`: all
+/// that is [`ArrayLike`] of them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read as updates of elements of type `{A}`",
+    label = "expected an array, a view, a slice, `[{A}; N]`, `Vec<{A}>` or a single `{A}`",
+    note = "a single value of any type is `ndarray::arr0(value)`"
+)]
+pub trait Updates<A> {
+    /// The dimension type.
+    type Shape: Dimension;
+
+    /// A view of the updates.
+    fn updates(&self) -> ArrayView<'_, A, Self::Shape>;
+}
+
 impl<S: Data, D: Dimension> ArrayLike for ArrayBase<S, D> {
     type Elem = S::Elem;
     type Dim = D;
@@ -31,6 +50,15 @@ impl<S: Data, D: Dimension> ArrayLike for ArrayBase<S, D> {
     #[inline]
     fn view(&self) -> ArrayView<'_, S::Elem, D> {
         ArrayRef::view(self)
+    }
+}
+
+impl<S: Data, D: Dimension> Updates<S::Elem> for ArrayBase<S, D> {
+    type Shape = D;
+
+    #[inline]
+    fn updates(&self) -> ArrayView<'_, S::Elem, D> {
+        ArrayLike::view(self)
     }
 }
 
@@ -44,6 +72,15 @@ impl<T, D: Dimension> ArrayLike for ArrayRef<T, D> {
     }
 }
 
+impl<T, D: Dimension> Updates<T> for ArrayRef<T, D> {
+    type Shape = D;
+
+    #[inline]
+    fn updates(&self) -> ArrayView<'_, T, D> {
+        ArrayLike::view(self)
+    }
+}
+
 impl<T> ArrayLike for [T] {
     type Elem = T;
     type Dim = Ix1;
@@ -51,6 +88,15 @@ impl<T> ArrayLike for [T] {
     #[inline]
     fn view(&self) -> ArrayView1<'_, T> {
         ArrayView1::from(self)
+    }
+}
+
+impl<T> Updates<T> for [T] {
+    type Shape = Ix1;
+
+    #[inline]
+    fn updates(&self) -> ArrayView<'_, T, Ix1> {
+        ArrayLike::view(self)
     }
 }
 
@@ -64,6 +110,15 @@ impl<T, const N: usize> ArrayLike for [T; N] {
     }
 }
 
+impl<T, const N: usize> Updates<T> for [T; N] {
+    type Shape = Ix1;
+
+    #[inline]
+    fn updates(&self) -> ArrayView<'_, T, Ix1> {
+        ArrayLike::view(self)
+    }
+}
+
 impl<T> ArrayLike for Vec<T> {
     type Elem = T;
     type Dim = Ix1;
@@ -71,6 +126,15 @@ impl<T> ArrayLike for Vec<T> {
     #[inline]
     fn view(&self) -> ArrayView1<'_, T> {
         ArrayView1::from(self.as_slice())
+    }
+}
+
+impl<T> Updates<T> for Vec<T> {
+    type Shape = Ix1;
+
+    #[inline]
+    fn updates(&self) -> ArrayView<'_, T, Ix1> {
+        ArrayLike::view(self)
     }
 }
 
@@ -84,6 +148,15 @@ impl<L: ArrayLike + ?Sized> ArrayLike for &L {
     }
 }
 
+impl<A, L: Updates<A> + ?Sized> Updates<A> for &L {
+    type Shape = L::Shape;
+
+    #[inline]
+    fn updates(&self) -> ArrayView<'_, A, L::Shape> {
+        (**self).updates()
+    }
+}
+
 macro_rules! scalars {
     ($($scalar:ty)*) => {$(
         impl ArrayLike for $scalar {
@@ -92,6 +165,14 @@ macro_rules! scalars {
 
             #[inline]
             fn view(&self) -> ArrayView0<'_, $scalar> {
+                ndarray::aview0(self)
+            }
+        }
+        impl Updates<$scalar> for $scalar {
+            type Shape = Ix0;
+
+            #[inline]
+            fn updates(&self) -> ArrayView0<'_, $scalar> {
                 ndarray::aview0(self)
             }
         }

@@ -6,7 +6,7 @@ mod axes;
 mod outputs;
 mod receivers;
 
-pub use array_like::ArrayLike;
+pub use array_like::{ArrayLike, Updates};
 pub use attributes::IntoAttributes;
 pub(crate) use attributes::into_attributes;
 pub(crate) use axes::resolve_axis;

@@ -133,6 +133,8 @@ struct Chunk {
     every: Option<isize>,
     /// Whether some of the offsets are [`NOWHERE`].
     gaps: bool,
+    /// Whether they select elements that follow each other.
+    adjacent: bool,
     /// The indices that come next.
     next: Next,
 }
@@ -200,7 +202,9 @@ impl Run<'_> {
                 _ => std::ptr::null(),
             };
             let next = Next { start: next, step: run.step.indices };
-            self.chunk(Chunk { base: at, every: Some(run.step.listed), gaps, next }, rooms, part);
+            let adjacent = self.indices.is_none() && run.step.selected == self.size as isize;
+            let every = Some(run.step.listed);
+            self.chunk(Chunk { base: at, every, gaps, adjacent, next }, rooms, part);
         }
     }
 
@@ -267,7 +271,8 @@ impl Run<'_> {
                 base.listed = 0;
             }
             let (every, gaps) = ((!apart).then_some(run.step.listed), gaps == Some(true));
-            self.chunk(Chunk { base, every, gaps, next: Next::NONE }, rooms, part);
+            let (adjacent, next) = (false, Next::NONE);
+            self.chunk(Chunk { base, every, gaps, adjacent, next }, rooms, part);
         }
     }
 
@@ -287,6 +292,7 @@ impl Run<'_> {
             listed: self.listed.wrapping_offset(chunk.base.listed),
             offsets: rooms.offsets.values(),
             places: chunk.every.map_or(Places::Each(rooms.places.values()), Places::Every),
+            adjacent: chunk.adjacent && part.targets.is_none(),
             next: chunk.next,
             ..Tile::like(walk, self.size, self.spread)
         };

@@ -47,6 +47,8 @@ pub(super) struct Tile<'t> {
     /// Whether what the offsets select is spread over more memory than the
     /// caches near a core hold, so that asking for it ahead of time pays.
     pub(super) spread: bool,
+    /// Whether the offsets are those of elements that follow each other.
+    pub(super) adjacent: bool,
     /// What is read after this tile.
     pub(super) next: Next,
 }
@@ -93,6 +95,7 @@ impl<'t> Tile<'t> {
             inner: steps(&walk.inner),
             size,
             spread,
+            adjacent: false,
             next: Next::NONE,
         }
     }
@@ -176,7 +179,7 @@ impl<'t> Tile<'t> {
 
     /// Where a turn of the outer loop begins in the two arrays.
     #[inline(always)]
-    fn turn(&self, turn: usize) -> (*mut u8, *mut u8) {
+    pub(super) fn turn(&self, turn: usize) -> (*mut u8, *mut u8) {
         let turn = turn as isize;
         let selected = self.selected.wrapping_offset(turn.wrapping_mul(self.outer.selected));
         (selected, self.listed.wrapping_offset(turn.wrapping_mul(self.outer.listed)))

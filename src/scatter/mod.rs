@@ -7,7 +7,7 @@ pub use attributes::Scatter;
 
 use ndarray::Array;
 
-use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxis};
+use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxis, Updates};
 use crate::error::Result;
 use crate::family;
 use crate::index::IndexInteger;
@@ -67,10 +67,10 @@ pub trait ScatterExt: AsArrayRef {
     ) -> Result<Array<Self::Elem, Self::Dim>>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::write(&Scatter::along(axis), self.as_array(), &indices.view(), &updates.view())
+        family::write(&Scatter::along(axis), self.as_array(), &indices.view(), &updates.updates())
     }
 
     /// Returns a copy of `self` with `updates` reduced into slices. The
@@ -128,11 +128,11 @@ pub trait ScatterExt: AsArrayRef {
     ) -> Result<Array<Self::Elem, Self::Dim>>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write(&attributes, self.as_array(), &indices.view(), &updates.view())
+        family::write(&attributes, self.as_array(), &indices.view(), &updates.updates())
     }
 
     /// Reduces `updates` into slices of `self` in place, or overwrites them. The
@@ -183,11 +183,11 @@ pub trait ScatterExt: AsArrayRef {
     where
         Self: AsArrayMut,
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write_inplace(&attributes, self, &indices.view(), &updates.view())
+        family::write_inplace(&attributes, self, &indices.view(), &updates.updates())
     }
 
     /// Changes `self` in place by a function that is called once for each element

@@ -7,7 +7,7 @@ use ndarray::Array;
 
 pub use attributes::{ScatterArgument, ScatterElements};
 
-use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxis};
+use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxis, Updates};
 use crate::error::Result;
 use crate::family;
 use crate::index::IndexInteger;
@@ -75,11 +75,11 @@ pub trait ScatterElementsExt: AsArrayRef {
     ) -> Result<Array<Self::Elem, Self::Dim>>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = ScatterElements::along(axis);
-        family::write(&attributes, self.as_array(), &indices.view(), &updates.view())
+        family::write(&attributes, self.as_array(), &indices.view(), &updates.updates())
     }
 
     /// Returns a copy of `self` with `updates` reduced into the elements that
@@ -131,11 +131,11 @@ pub trait ScatterElementsExt: AsArrayRef {
     ) -> Result<Array<Self::Elem, Self::Dim>>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write(&attributes, self.as_array(), &indices.view(), &updates.view())
+        family::write(&attributes, self.as_array(), &indices.view(), &updates.updates())
     }
 
     /// Reduces `updates` into `self` in place, or overwrites elements of any
@@ -187,11 +187,11 @@ pub trait ScatterElementsExt: AsArrayRef {
     where
         Self: AsArrayMut,
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write_inplace(&attributes, self, &indices.view(), &updates.view())
+        family::write_inplace(&attributes, self, &indices.view(), &updates.updates())
     }
 
     /// Changes `self` in place by a function that is called once for each element

@@ -7,7 +7,7 @@ pub use attributes::ScatterNd;
 
 use ndarray::Array;
 
-use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes};
+use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, Updates};
 use crate::error::Result;
 use crate::family;
 use crate::index::IndexInteger;
@@ -69,10 +69,10 @@ pub trait ScatterNdExt: AsArrayRef {
     fn scatter_nd<I, U>(&self, indices: &I, updates: &U) -> Result<Array<Self::Elem, Self::Dim>>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::write(&ScatterNd::new(), self.as_array(), &indices.view(), &updates.view())
+        family::write(&ScatterNd::new(), self.as_array(), &indices.view(), &updates.updates())
     }
 
     /// Returns a copy of `self` with `updates` reduced into elements or slices:
@@ -118,11 +118,11 @@ pub trait ScatterNdExt: AsArrayRef {
     ) -> Result<Array<Self::Elem, Self::Dim>>
     where
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write(&attributes, self.as_array(), &indices.view(), &updates.view())
+        family::write(&attributes, self.as_array(), &indices.view(), &updates.updates())
     }
 
     /// Reduces `updates` into elements or slices of `self` in place, or
@@ -168,11 +168,11 @@ pub trait ScatterNdExt: AsArrayRef {
     where
         Self: AsArrayMut,
         I: ArrayLike<Elem: IndexInteger> + ?Sized,
-        U: ArrayLike<Elem = Self::Elem> + ?Sized,
+        U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write_inplace(&attributes, self, &indices.view(), &updates.view())
+        family::write_inplace(&attributes, self, &indices.view(), &updates.updates())
     }
 
     /// Changes `self` in place by a function that is called once for each element

@@ -75,7 +75,7 @@ fn writes() -> Result<()> {
     nodes.scatter_inplace(&to, &messages, Scatter::sum(0))?;
     assert_eq!(nodes, array![[3.0, 4.0], [6.0, 8.0]]);
     let mut counts = Array1::<u32>::zeros(4);
-    counts.scatter_inplace(&[1, 3, 3], &1_u32, Scatter::sum(0))?;
+    counts.scatter_inplace(&[1, 3, 3], &1, Scatter::sum(0))?;
     assert_eq!(counts, array![0, 1, 0, 2]);
     let mut acc = array![[1.0, 2.0], [3.0, 4.0]];
     let mean = ScatterElements::along(0).reduction(Reduction::Mean).use_init_val(false);
@@ -164,5 +164,21 @@ fn one_value() -> Result<()> {
     assert!(data.scatter(&[0, 1], &array![9], 0).is_err());
     assert!(data.scatter_elements(&array![[1, 0]], &array![[9]], 0).is_err());
     assert!(data.scatter_nd(&array![[0, 0], [1, 1]], &array![9]).is_err());
+    Ok(())
+}
+
+/// One value is of the target's type, whatever a literal would be by itself.
+#[test]
+fn literals_take_the_type_of_the_target() -> Result<()> {
+    let mut counts = ndarray::Array1::<u32>::zeros(3);
+    counts.scatter_inplace(&[0, 2, 2], &1, Scatter::sum(0))?;
+    assert_eq!(counts, array![1, 0, 2]);
+    let mut sums = ndarray::Array1::<f32>::zeros(3);
+    sums.scatter_elements_inplace(&[0, 2, 2], &0.5, ScatterElements::sum(0))?;
+    sums.scatter_nd_inplace(&array![[1], [1]], &2.0, ScatterNd::sum())?;
+    assert_eq!(sums, array![0.5, 4.0, 1.0]);
+    let mut bytes = ndarray::Array1::<u8>::zeros(3);
+    bytes.scatter_inplace(&[0, 2, 2], &[1, 2, 3], Scatter::sum(0))?;
+    assert_eq!(bytes, array![1, 0, 5]);
     Ok(())
 }

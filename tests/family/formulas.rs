@@ -120,7 +120,7 @@ fn scatter() -> Result<()> {
 
     // One value for all.
     let mut counts = Array1::<u32>::zeros(3);
-    counts.scatter_inplace(&[0, 2, 2], &1_u32, Scatter::sum(0))?;
+    counts.scatter_inplace(&[0, 2, 2], &1, Scatter::sum(0))?;
     assert_eq!(counts, array![1, 0, 2]);
     counts.scatter_inplace(&[1], &arr0(9).into_dyn(), 0)?;
     assert_eq!(counts, array![1, 9, 2]);

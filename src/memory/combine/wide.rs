@@ -319,6 +319,7 @@ impl Sorted {
             inner: Steps { len: row.len, selected: row.step.selected, listed: size },
             size: wide.size,
             spread: false,
+            adjacent: false,
             next: Next::NONE,
         };
         let adds = Tile {
@@ -330,6 +331,7 @@ impl Sorted {
             inner: Steps { len: row.len, selected: size, listed: row.step.listed },
             size: building.size,
             spread: false,
+            adjacent: false,
             next: Next::NONE,
         };
         // SAFETY: the offsets are what indices in bounds select, the places are
