@@ -178,7 +178,9 @@ impl Run<'_> {
         part: &Part,
         rooms: &mut Rooms<'_>,
     ) {
-        if let Some((run, around)) = short_run(nest) {
+        // Without indices, runs of some length are worth a tile of their own.
+        let together = |run: &Loop| self.indices.is_some() || run.len < 16;
+        if let Some((run, around)) = short_run(nest).filter(|(run, _)| together(run)) {
             let runs = entries.start / run.len..entries.end / run.len;
             return self.runs(run, around, base, runs, part, rooms);
         }

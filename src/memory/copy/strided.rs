@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use crate::memory::cpu::{BLOCK, transpose};
 use crate::memory::tile::{Places, Tile};
 
 /// The kernel for elements of so many bytes, from the selected to the listed
@@ -32,17 +33,10 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     // Steps are whole elements.
     let steps = [tile.inner.selected, tile.inner.listed].map(|step| step / N as isize);
     let (step, place) = ends::<GATHER, _>(steps[0], steps[1]);
-    if let (true, true, 1, Places::Every(every)) = (GATHER, tile.adjacent, place, tile.places) {
+    if let (4, true, true, 1, Places::Every(every)) = (N, GATHER, tile.adjacent, place, tile.places)
+    {
         // SAFETY: the caller's promise.
-        return unsafe {
-            match N {
-                1 => transposed::<u8, 8>(tile, every),
-                2 => transposed::<u16, 8>(tile, every),
-                4 => transposed::<u32, 8>(tile, every),
-                8 => transposed::<u64, 4>(tile, every),
-                _ => transposed::<u128, 2>(tile, every),
-            }
-        };
+        return unsafe { transposed(tile, every) };
     }
     tile.each_row(|selected, listed| {
         let (from, to) = ends::<GATHER, _>(selected, listed);
@@ -61,47 +55,40 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     });
 }
 
-/// Entries that follow each other in the source, of rows that are dense in the
-/// destination: a matrix transposed. Blocks of `B` by `B` elements are read
-/// along one and written along the other.
+/// Entries of 4 bytes that follow each other in the source, of rows that are
+/// dense in the destination: a matrix transposed, block by block.
 ///
 /// # Safety
-/// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for plain elements
-/// of the size of `T`; entries are `every` bytes apart in the list.
+/// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for plain
+/// elements; entries are `every` bytes apart in the list.
 #[allow(unsafe_code)]
-unsafe fn transposed<T: Copy, const B: usize>(tile: &Tile<'_>, every: isize) {
-    let (entries, inner, size) = (tile.offsets.len(), tile.inner, size_of::<T>());
+unsafe fn transposed(tile: &Tile<'_>, every: isize) {
+    const SIZE: usize = 4;
+    let (entries, inner) = (tile.offsets.len(), tile.inner);
+    let whole = [entries / BLOCK[0] * BLOCK[0], inner.len / BLOCK[1] * BLOCK[1]];
     for turn in 0..tile.outer.len {
         let (selected, listed) = tile.turn(turn);
         let selected = selected.wrapping_offset(tile.offsets[0]);
         let at = |entry: usize, k: usize| {
             let from = inner.selected.wrapping_mul(k as isize);
             let to = every.wrapping_mul(entry as isize);
-            (
-                selected.wrapping_offset(from).wrapping_add(entry * size),
-                listed.wrapping_offset(to).wrapping_add(k * size),
-            )
+            let from = selected.wrapping_offset(from).wrapping_add(entry * SIZE);
+            (from.cast_const(), listed.wrapping_offset(to).wrapping_add(k * SIZE))
         };
-        let (whole_entries, whole_inner) = (entries / B * B, inner.len / B * B);
-        // SAFETY: the caller's promise; a block's elements are those of `B`
-        // entries and `B` turns of the inner loop.
+        // SAFETY: the caller's promise; a block's elements are those of some
+        // entries and turns of the inner loop.
         unsafe {
-            for entry in (0..whole_entries).step_by(B) {
-                for k in (0..whole_inner).step_by(B) {
-                    let block: [[T; B]; B] = std::array::from_fn(|row| {
-                        at(entry, k + row).0.cast::<[T; B]>().read_unaligned()
-                    });
-                    for column in 0..B {
-                        let row: [T; B] = std::array::from_fn(|row| block[row][column]);
-                        at(entry + column, k).1.cast::<[T; B]>().write_unaligned(row);
-                    }
+            for entry in (0..whole[0]).step_by(BLOCK[0]) {
+                for k in (0..whole[1]).step_by(BLOCK[1]) {
+                    let (from, to) = at(entry, k);
+                    transpose(from, inner.selected, to, every);
                 }
             }
             for entry in 0..entries {
-                let first = if entry < whole_entries { whole_inner } else { 0 };
+                let first = if entry < whole[0] { whole[1] } else { 0 };
                 for k in first..inner.len {
                     let (from, to) = at(entry, k);
-                    to.cast::<T>().write_unaligned(from.cast::<T>().read_unaligned());
+                    from.copy_to_nonoverlapping(to, SIZE);
                 }
             }
         }

@@ -3,9 +3,11 @@
 
 mod shuffle;
 mod stream;
+mod transpose;
 
 pub(super) use shuffle::{FEWEST, Pattern, gcd};
 pub(super) use stream::{STREAMED, fence, stream};
+pub(super) use transpose::{BLOCK, transpose};
 
 /// A proof that the processor has AVX2.
 ///
