@@ -38,6 +38,7 @@ impl<'a, 'id> Gathering<'a, 'id> {
         let mut axes = Axes::new(transfer.from(), Some(indices.layout()), transfer.to());
         name(&mut axes);
         if let Some(walk) = axes.finish() {
+            assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
             let rest = walk.order(Order::Listed);
             let mut untouched = untouched;
             if untouched && policy == Policy::Refuse && rest.is_some() {

@@ -142,6 +142,12 @@ impl<'a> Indices<'a> {
         own && count >= MANY && count.saturating_mul(self.kind.size) >= target.saturating_mul(2)
     }
 
+    /// Whether each number of an index can be mapped as this policy does: not
+    /// onto an axis without elements.
+    pub(super) fn can_map(policy: Policy, components: &[Component]) -> bool {
+        !matches!(policy, Policy::Clip | Policy::Wrap) || components.iter().all(|one| one.len > 0)
+    }
+
     /// Whether all indices are within the axes that their numbers select along.
     pub(super) fn inside(&self, components: &[Component]) -> bool {
         let rank = self.layout().shape().len();
@@ -232,6 +238,7 @@ impl<'a> Indices<'a> {
     #[allow(unsafe_code)]
     pub(crate) fn first_outside(&self, selected: &[(usize, usize)], tuples: bool) -> Error {
         let layout = self.layout();
+        assert!(!layout.is_empty(), "no index is out of bounds where there is none");
         let mut position: SmallVec<[usize; 8]> = SmallVec::from_elem(0, layout.shape().len());
         loop {
             let offset: isize = position

@@ -123,6 +123,7 @@ impl<'a> Scattering<'a> {
         let Some(walk) = axes.finish() else {
             return Ok(true);
         };
+        assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
         // Where a target can be discarded, an index is checked where it is used;
         // but not where it stands for many updates, and looking at it once is
         // little work. Few indices are all resolved before the first is used.

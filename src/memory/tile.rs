@@ -69,7 +69,8 @@ impl Next {
     #[inline(always)]
     fn ask(self, block: usize) {
         if !self.start.is_null() {
-            cpu::prefetch_line(self.start.wrapping_offset(self.step * (block * BLOCK) as isize));
+            let by = self.step.wrapping_mul((block * BLOCK) as isize);
+            cpu::prefetch_line(self.start.wrapping_offset(by));
         }
     }
 }
