@@ -29,7 +29,7 @@ miri() {
 
 # The examples of the specifications and the decided corners. Forms and layouts
 # are left to the corpus, whose inputs are smaller than the tests that list them.
-operations=(--test gather --test roll --test scatter_elements examples)
+operations=(--test gather --test roll --test scatter_elements --test family examples)
 
 native() {
   export MIRIFLAGS="$common -Zmiri-strict-provenance -Zmiri-symbolic-alignment-check"
@@ -48,10 +48,6 @@ threads() {
 
 other() {
   export MIRIFLAGS="$common"
-  # The C code of a dependency of the benchmarks is compiled on the way, without
-  # headers of the target, and never run.
-  local suffix=${1//-/_}
-  export "CC_$suffix=cc" "AR_$suffix=ar" "CFLAGS_$suffix=-ffreestanding"
   miri --target "$1" --no-default-features "${operations[@]}"
   miri --target "$1" --no-default-features --test corpus numbers
 }

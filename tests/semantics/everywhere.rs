@@ -1,6 +1,6 @@
 //! Decisions that hold for every operation.
 
-use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, arr0, array, s};
+use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, arr0, array};
 use opkernels::{
     Error, Gather, GatherExt, OutOfBounds, Reduction, RollExt, ScatterElements, ScatterElementsExt,
 };
@@ -111,14 +111,14 @@ fn views() {
     let row = Array1::from_iter(0..1024_u16);
     let view = row.broadcast((1 << 30, 1024)).unwrap();
     assert_eq!(view.gather(&[-1], 0).unwrap(), row.view().insert_axis(Axis(0)));
-    let window = view.slice(s![5..; 1 << 20, ..;-512]);
+    let window = view.slice(ndarray::s![5..; 1 << 20, ..;-512]);
     let picked = window.gather(&array![[3], [0]], 0).unwrap();
     assert_eq!(picked, Array3::from_shape_fn((2, 1, 2), |(_, _, k)| 1023 - 512 * k as u16));
     let put = |view: &mut ndarray::ArrayViewMut2<'_, u16>| {
         view.scatter_elements_inplace(&array![[0], [1]], &array![[7], [8]], 1).unwrap();
     };
     let mut grid = Array2::<u16>::zeros((3, 5));
-    put(&mut grid.slice_mut(s![..;-2, 1..;2]));
+    put(&mut grid.slice_mut(ndarray::s![..;-2, 1..;2]));
     assert_eq!(grid, array![[0, 0, 0, 8, 0], [0; 5], [0, 7, 0, 0, 0]]);
 }
 

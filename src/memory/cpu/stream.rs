@@ -1,5 +1,6 @@
 //! Copies past the caches.
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::prefetch_line;
 
 /// Whether copying upward from `from` to `to` makes every load wait.
