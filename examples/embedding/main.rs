@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use memmap2::{Advice, Mmap};
 use ndarray::{Array1, Array2, Axis};
-use opkernels::{Gather, GatherExt, Reduction, ScatterElements, ScatterElementsExt};
+use opkernels::{GatherExt, OutOfBounds, Scatter, ScatterExt};
 
 const HELP: &str = "\
 Looks tokens up in an embedding table that stays on disk.
@@ -174,8 +174,7 @@ fn look_up(options: &Options) -> Result<(), Box<dyn Error>> {
     let tokens = text(options.tokens, table.nrows());
 
     let start = Instant::now();
-    let mut embedded = Array2::zeros((tokens.len(), table.ncols()));
-    table.gather_into(&tokens, Gather::along(0), &mut embedded)?;
+    let embedded = table.gather(&tokens, 0)?;
     let taken = start.elapsed();
 
     println!("table     {} rows of {}, {}", table.nrows(), table.ncols(), mib(map.len()));
@@ -230,20 +229,13 @@ fn check(embedded: &Array2<f32>, tokens: &Array1<u32>, made_here: bool) -> Resul
 fn print_common(embedded: &Array2<f32>, tokens: &Array1<u32>) -> Result<(), Box<dyn Error>> {
     let last = tokens.iter().max().copied().unwrap_or(0) as usize;
     let mut counts = Array1::<u32>::zeros(last + 1);
-    let sum = ScatterElements::along(0).reduction(Reduction::Sum);
-    let ones = Array1::ones(tokens.len());
-    counts.scatter_elements_inplace(tokens, &ones, sum)?;
+    counts.scatter_inplace(tokens, &1_u32, Scatter::sum(0))?;
     println!("distinct  {} tokens", counts.iter().filter(|&&count| count != 0).count());
 
     // Rows of tokens from 10 on are dropped.
-    let mean = ScatterElements::along(0)
-        .reduction(Reduction::Mean)
-        .use_init_val(false)
-        .out_of_bounds(opkernels::OutOfBounds::Skip);
-    let rows = tokens.view().insert_axis(Axis(1));
-    let rows = rows.broadcast(embedded.dim()).ok_or("tokens and embeddings do not match")?;
+    let mean = Scatter::mean(0).use_init_val(false).out_of_bounds(OutOfBounds::Skip);
     let mut means = Array2::zeros((10, embedded.ncols()));
-    means.scatter_elements_inplace(&rows, embedded, mean)?;
+    means.scatter_inplace(tokens, embedded, mean)?;
     let common = means.mean_axis(Axis(1)).ok_or("the table has no columns")?;
     println!("means of the ten most common: {common:.3}");
     Ok(())

@@ -1,7 +1,7 @@
 //! Who met whom, and messages along the ties.
 
-use ndarray::{Array1, Array2, Axis};
-use opkernels::{GatherExt, Reduction, Result, ScatterElements, ScatterElementsExt};
+use ndarray::{Array1, Array2};
+use opkernels::{GatherExt, Result, Scatter, ScatterExt};
 
 /// A graph whose every tie is listed in both directions.
 pub(crate) struct Graph {
@@ -18,25 +18,19 @@ impl Graph {
         Graph { members, from: from.into(), to: to.into() }
     }
 
-    /// What every member hears: the sum or mean, over ties, of a row that the
-    /// tie sends. A tie selects its receiver's whole row: its index is broadcast
-    /// along the row and never expanded.
-    pub(crate) fn receive(&self, sent: &Array2<f64>, how: Reduction) -> Result<Array2<f64>> {
+    /// What every member hears: the sum or mean, over ties, of the rows that
+    /// are sent along them.
+    pub(crate) fn receive(&self, sent: &Array2<f64>, how: Scatter) -> Result<Array2<f64>> {
         let mut received = Array2::zeros((self.members, sent.ncols()));
-        let rows = self.to.view().insert_axis(Axis(1));
-        let attributes = ScatterElements::along(0).reduction(how).use_init_val(false);
-        match rows.broadcast(sent.dim()) {
-            Some(rows) => received.scatter_elements_inplace(&rows, sent, attributes)?,
-            None => unreachable!("one row is sent along each tie"),
-        }
+        received.scatter_inplace(&self.to, sent, how.use_init_val(false))?;
         Ok(received)
     }
 
     /// How many others each member met.
     pub(crate) fn degrees(&self) -> Result<Array1<u32>> {
-        let sum = ScatterElements::along(0).reduction(Reduction::Sum);
-        let ones = Array1::ones(self.to.len());
-        Array1::zeros(self.members).scatter_elements_with(&self.to, &ones, sum)
+        let mut degrees = Array1::zeros(self.members);
+        degrees.scatter_inplace(&self.to, &1_u32, Scatter::sum(0))?;
+        Ok(degrees)
     }
 
     /// How much each member leans to each of the leaders, who stand firm: all
@@ -48,9 +42,8 @@ impl Graph {
         let firm = Array2::eye(2);
         for round in 1.. {
             let sent = leanings.gather(&self.from, 0)?;
-            let mut next = self.receive(&sent, Reduction::Mean)?;
-            let rows = Array2::from_shape_fn((2, 2), |(row, _)| leaders[row]);
-            next.scatter_elements_inplace(&rows, &firm, 0)?;
+            let mut next = self.receive(&sent, Scatter::mean(0))?;
+            next.scatter_inplace(&leaders, &firm, 0)?;
             let changed = (&next - &leanings).fold(0.0, |most: f64, by| most.max(by.abs()));
             leanings = next;
             if changed < SETTLED {
@@ -78,7 +71,7 @@ impl Graph {
                 let length = row.dot(&row).sqrt();
                 row *= length / near;
             }
-            let mut force = self.receive(&pull, Reduction::Sum)?;
+            let mut force = self.receive(&pull, Scatter::sum(0))?;
             for (member, mut row) in force.outer_iter_mut().enumerate() {
                 let own = places.row(member);
                 for other in places.outer_iter() {

@@ -1,7 +1,7 @@
 //! Earthquakes gathered into cells and classes, by scatters.
 
 use ndarray::{Array1, Array2};
-use opkernels::{OutOfBounds, Reduction, Result, ScatterElements, ScatterElementsExt};
+use opkernels::{OutOfBounds, Result, Scatter, ScatterExt, ScatterNd, ScatterNdExt};
 
 use crate::input::Quakes;
 
@@ -24,30 +24,28 @@ impl Cells {
     /// Counts (sum), strongest magnitudes (max) and mean depths (mean) in cells
     /// of `1 / per_degree` degrees. What lies outside the region is skipped.
     pub(crate) fn new(quakes: &Quakes, region: &Region, per_degree: f32) -> Result<Self> {
-        let (columns, rows) =
-            ((region.width * per_degree) as i64, (region.height * per_degree) as i64);
-        let cell: Array1<i64> = (0..quakes.len())
-            .map(|at| {
-                let column = ((quakes.longitude[at] - region.west) * per_degree).floor() as i64;
-                let row = ((region.north - quakes.latitude[at]) * per_degree).floor() as i64;
-                let inside = (0..columns).contains(&column) && (0..rows).contains(&row);
-                if inside { row * columns + column } else { i64::MAX }
-            })
-            .collect();
-        let shape = (rows as usize, columns as usize);
-        let over = |reduction, values: &Array1<f32>| {
-            let attributes = ScatterElements::along(0)
-                .reduction(reduction)
-                .use_init_val(false)
-                .out_of_bounds(OutOfBounds::Skip);
-            let cells = Array1::zeros(shape.0 * shape.1);
-            let cells = cells.scatter_elements_with(&cell, values, attributes)?;
-            Ok(Array2::from_shape_fn(shape, |(row, column)| cells[row * shape.1 + column]))
+        let shape = [region.height, region.width].map(|degrees| (degrees * per_degree) as usize);
+        // A row and a column for each quake.
+        let cell = Array2::from_shape_fn((quakes.len(), 2), |(at, number)| {
+            let degrees = match number {
+                0 => region.north - quakes.latitude[at],
+                _ => quakes.longitude[at] - region.west,
+            };
+            let place = (degrees * per_degree).floor() as i64;
+            // A negative place would count from the end.
+            if place < 0 { i64::MAX } else { place }
+        });
+        let cells = |values: &Array1<f32>, how: ScatterNd| {
+            let how = how.use_init_val(false).out_of_bounds(OutOfBounds::Skip);
+            Array2::zeros(shape).scatter_nd_with(&cell, values, how)
         };
+        let mut count = Array2::zeros(shape);
+        let counted = ScatterNd::sum().out_of_bounds(OutOfBounds::Skip);
+        count.scatter_nd_inplace(&cell, &1.0_f32, counted)?;
         Ok(Cells {
-            count: over(Reduction::Sum, &Array1::ones(quakes.len()))?,
-            strongest: over(Reduction::Max, &quakes.magnitude)?,
-            depth: over(Reduction::Mean, &quakes.depth)?,
+            count,
+            strongest: cells(&quakes.magnitude, ScatterNd::max())?,
+            depth: cells(&quakes.depth, ScatterNd::mean())?,
         })
     }
 }
@@ -58,12 +56,11 @@ pub(crate) fn by_magnitude(quakes: &Quakes) -> Result<(Array1<u32>, Array1<f64>)
     let classes = class.iter().max().map_or(0, |last| last + 1).max(1) as usize;
     // Weaker quakes have a negative class, which would count from the end.
     let class = class.mapv(|class| if class < 0 { i64::MAX } else { class });
-    let skip = ScatterElements::along(0).out_of_bounds(OutOfBounds::Skip);
-    let ones = Array1::ones(quakes.len());
-    let count = Array1::zeros(classes);
-    let count = count.scatter_elements_with(&class, &ones, skip.reduction(Reduction::Sum))?;
-    let mean = skip.reduction(Reduction::Mean).use_init_val(false);
+    let sum = Scatter::sum(0).out_of_bounds(OutOfBounds::Skip);
+    let mut count = Array1::zeros(classes);
+    count.scatter_inplace(&class, &1_u32, sum)?;
+    let mean = Scatter::mean(0).use_init_val(false).out_of_bounds(OutOfBounds::Skip);
     let depths = quakes.depth.mapv(f64::from);
-    let depth = Array1::zeros(classes).scatter_elements_with(&class, &depths, mean)?;
+    let depth = Array1::zeros(classes).scatter_with(&class, &depths, mean)?;
     Ok((count, depth))
 }

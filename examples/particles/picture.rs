@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
-use ndarray::{Array1, Array2, Array3, Zip};
-use opkernels::{OutOfBounds, Reduction, Result, ScatterElements, ScatterElementsExt};
+use ndarray::{Array2, Array3, Zip};
+use opkernels::{OutOfBounds, Result, ScatterNd, ScatterNdExt};
 
 use crate::canvas::{Canvas, Colour, Palette, WHITE};
 use crate::plasma::Plasma;
@@ -48,25 +48,22 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// A histogram of two coordinates: both become one index, and a scatter
-    /// adds ones. Particles too fast for the panel are left out.
+    /// A histogram of two coordinates: one is added at the row and column of
+    /// each particle. Those too fast for the panel are left out.
     pub(crate) fn new(time: f64, plasma: &Plasma) -> Result<Self> {
-        let mut indices = Array1::zeros(plasma.position.len());
-        Zip::from(&mut indices).and(&plasma.position).and(&plasma.velocity).for_each(
-            |index, position, velocity| {
-                let column = (position / TAU * WIDTH as f64) as i64;
+        let mut cells = Array2::zeros((plasma.position.len(), 2));
+        Zip::from(cells.rows_mut()).and(&plasma.position).and(&plasma.velocity).for_each(
+            |mut cell, position, velocity| {
                 let part = (SPEEDS[1] - velocity) / (SPEEDS[1] - SPEEDS[0]);
                 let row = (part * HEIGHT as f64).floor() as i64;
-                let inside = (0..HEIGHT as i64).contains(&row);
-                *index = if inside { row * WIDTH as i64 + column } else { i64::MAX };
+                // A negative row would count from the end.
+                cell[0] = if row < 0 { i64::MAX } else { row };
+                cell[1] = (position / TAU * WIDTH as f64) as i64;
             },
         );
-        let sum =
-            ScatterElements::along(0).reduction(Reduction::Sum).out_of_bounds(OutOfBounds::Skip);
-        let mut counts = Array1::zeros(WIDTH * HEIGHT);
-        counts.scatter_elements_inplace(&indices, &Array1::ones(indices.len()), sum)?;
-        let mut rows = counts.into_iter();
-        let counts = Array2::from_shape_simple_fn((HEIGHT, WIDTH), || rows.next().unwrap_or(0));
+        let mut counts = Array2::zeros((HEIGHT, WIDTH));
+        let count = ScatterNd::sum().out_of_bounds(OutOfBounds::Skip);
+        counts.scatter_nd_inplace(&cells, &1_u32, count)?;
         Ok(Frame { time, counts })
     }
 

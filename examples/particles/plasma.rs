@@ -7,9 +7,7 @@
 use std::f64::consts::TAU;
 
 use ndarray::{Array1, Axis, Zip, concatenate};
-use opkernels::{
-    Gather, GatherExt, OutOfBounds, Reduction, Result, RollExt, ScatterElements, ScatterElementsExt,
-};
+use opkernels::{Gather, GatherExt, OutOfBounds, Result, RollExt, Scatter, ScatterExt};
 
 /// Electrons in a neutral background, and the field they make.
 pub(crate) struct Plasma {
@@ -74,10 +72,12 @@ impl Plasma {
     fn deposit(&mut self, cells: &Cells) -> Result<()> {
         let nodes = join(&cells.index, &(&cells.index + 1));
         let shares = join(&cells.fraction.mapv(|fraction| 1.0 - fraction), &cells.fraction);
-        let sum =
-            ScatterElements::along(0).reduction(Reduction::Sum).out_of_bounds(OutOfBounds::Wrap);
         self.charge.fill(0.0);
-        self.charge.scatter_elements_inplace(&nodes, &shares, sum)
+        self.charge.scatter_inplace(
+            &nodes,
+            &shares,
+            Scatter::sum(0).out_of_bounds(OutOfBounds::Wrap),
+        )
     }
 
     /// The field whose slope is the density of the background less that of the
