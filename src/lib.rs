@@ -1,59 +1,67 @@
 //! Gather, scatter and roll for [`ndarray`]: the data movement that ndarray
 //! lacks, with the exact semantics of the ONNX and OpenVINO operators.
 //!
-//! | to | call | specification |
-//! |---|---|---|
-//! | take slices along an axis by index | [`gather`](GatherExt::gather) | ONNX Gather 13, 11, 1; OpenVINO Gather-8 |
-//! | take one element for each index, along an axis | [`gather_elements`](GatherElementsExt::gather_elements) | ONNX GatherElements 13; OpenVINO GatherElements-6 |
-//! | take elements or slices by tuples of indices | [`gather_nd`](GatherNdExt::gather_nd) | ONNX GatherND 13; OpenVINO GatherND-8 |
-//! | write or reduce slices along an axis at indices | [`scatter`](ScatterExt::scatter) | OpenVINO ScatterUpdate-3 |
-//! | write or reduce one element for each index, along an axis | [`scatter_elements`](ScatterElementsExt::scatter_elements) | ONNX ScatterElements 18; OpenVINO ScatterElementsUpdate-12 |
-//! | write or reduce elements or slices at tuples of indices | [`scatter_nd`](ScatterNdExt::scatter_nd) | ONNX ScatterND 18; OpenVINO ScatterNDUpdate-15 |
-//! | shift elements circularly along any axes | [`roll`](RollExt::roll) | OpenVINO Roll-7 |
+//! Two directions of three kinds of index, each the other's gradient, and roll:
 //!
-//! Each gather is the other direction of the scatter of the same kind of index,
-//! and a scatter that sums is the gradient of its gather. All have the same
-//! forms:
-//!
-//! | form | of | what it does |
+//! | to | read | write or reduce |
 //! |---|---|---|
-//! | `gather(&indices, axis)` | all | returns a new array; an index out of bounds is an error, a scatter overwrites |
-//! | `gather_with(&indices, attributes)` | gathers and scatters | the same with [`Gather`], [`GatherElements`], [`GatherNd`], [`Scatter`], [`ScatterElements`] or [`ScatterNd`]: batch dimensions, reductions, indices out of bounds |
-//! | `gather_into(&indices, attributes, &mut out)` | gathers and roll | writes to an array of the caller's, initialised or, as [`Uninit`], not |
-//! | `scatter_inplace(&indices, &updates, attributes)` | scatters and roll | changes the array itself |
-//! | `scatter_fold(&indices, &updates, attributes, f)` | scatters | changes elements of any type by a function |
+//! | slices along an axis | [`gather`](GatherExt::gather) | [`scatter`](ScatterExt::scatter) |
+//! | elements along an axis, an index each | [`gather_elements`](GatherElementsExt::gather_elements) | [`scatter_elements`](ScatterElementsExt::scatter_elements) |
+//! | elements or slices, by tuples of indices | [`gather_nd`](GatherNdExt::gather_nd) | [`scatter_nd`](ScatterNdExt::scatter_nd) |
+//! | all elements, shifted circularly | [`roll`](RollExt::roll) | [`roll_inplace`](RollExt::roll_inplace) |
+//!
+//! Each comes in several forms. The plain one takes an axis where it needs one,
+//! and returns a new array. `_with` ([`gather_with`](GatherExt::gather_with),
+//! [`scatter_with`](ScatterExt::scatter_with)) takes attributes: batch
+//! dimensions, a reduction, what to do with indices out of bounds. Reads have
+//! `_into` ([`gather_into`](GatherExt::gather_into)), which writes to an array of
+//! the caller's, initialised or not. Scatters have `_inplace`
+//! ([`scatter_inplace`](ScatterExt::scatter_inplace)), and `_fold`
+//! ([`scatter_fold`](ScatterExt::scatter_fold)), which combines elements of any
+//! types by any function.
 //!
 //! ```text
-//! gather along axis 0       roll by 1 along axis 0     scatter sum along axis 0
+//! gather(&[2, 0], 0)           gather_elements(&i, 0)         gather_nd(&i)
+//!                              i = [[1, 2]]                   i = [[2, 0], [0, 1]]
+//! 0 [a b]                      0 [a b]                        0 [a b]
+//! 1 [c d]  ->  [e f]           1 [c d]  ->  [c f]             1 [c d]  ->  [e b]
+//! 2 [e f]      [a b]           2 [e f]                        2 [e f]
 //!
-//! data      indices         data       output          indices updates  output
-//! 0 [a b]   [2, 0, -1]      0 [a b]    [e f]           [1, 0, 1]        0 [q]
-//! 1 [c d]       |           1 [c d] -> [a b]            |  |  |         1 [p + r]
-//! 2 [e f]       v           2 [e f]    [c d]            p  q  r         2 [  ]
-//!        output [e f]
-//!               [a b]
-//!               [e f]
+//! scatter(&[2, 0], &u, 0)      scatter_elements(&i, &u, 0)    scatter_nd(&i, &u)
+//! u = [[p q],                  u = [[p q]]                    u = [p q]
+//!      [r s]]                  i = [[1, 2]]                   i = [[2, 0], [0, 1]]
+//! 0 [a b]      [r s]           0 [a b]      [a b]             0 [a b]      [a q]
+//! 1 [c d]  ->  [c d]           1 [c d]  ->  [p d]             1 [c d]  ->  [c d]
+//! 2 [e f]      [p q]           2 [e f]      [e q]             2 [e f]      [p f]
+//!
+//! roll(1, 0)
+//! 0 [a b]      [e f]
+//! 1 [c d]  ->  [a b]
+//! 2 [e f]      [c d]
 //! ```
 //!
 //! # A first example
 //!
 //! ```
-//! use ndarray::{Axis, array};
+//! use ndarray::{Array1, Array2, Axis, array};
 //! use opkernels::*;
 //!
-//! // Embeddings of three tokens.
+//! // Embeddings of three tokens, and their sum in two bags.
 //! let table = array![[0.1, 0.2], [1.1, 1.2], [2.1, 2.2]];
 //! let tokens = table.gather(&[2, 0, 2], Axis(0))?;
 //! assert_eq!(tokens, array![[2.1, 2.2], [0.1, 0.2], [2.1, 2.2]]);
+//! let mut bags = Array2::zeros((2, 2));
+//! bags.scatter_inplace(&[0, 1, 0], &tokens, Scatter::sum(0))?;
+//! assert_eq!(bags, array![[4.2, 4.4], [0.1, 0.2]]);
 //!
 //! // A periodic difference.
 //! let field = array![1.0, 4.0, 9.0, 16.0];
 //! let difference = field.roll(-1, 0)? - &field;
 //! assert_eq!(difference, array![3.0, 5.0, 7.0, -15.0]);
 //!
-//! // A histogram.
-//! let mut counts = array![0, 0, 0];
-//! counts.scatter_inplace(&[0, 2, 2, 1, 2], &1, Scatter::sum(0))?;
+//! // A histogram: one value for all indices.
+//! let mut counts = Array1::<u32>::zeros(3);
+//! counts.scatter_inplace(&[0, 2, 2, 1, 2], &1_u32, Scatter::sum(0))?;
 //! assert_eq!(counts, array![1, 1, 3]);
 //! # Ok::<(), opkernels::Error>(())
 //! ```
@@ -65,16 +73,17 @@
 //! to standard layout first. An axis is an [`Axis`](ndarray::Axis) or a signed
 //! integer, where negative ones count from the end. Indices are slices,
 //! `[I; N]`, `Vec<I>`, arrays, views or single integers of any integer type;
-//! negative ones count from the end of the axis. Updates come in the same forms;
-//! a single value, `&1` or `&ndarray::arr0(value)`, stands for all of them.
-//! Where an axis alone says enough, every form takes one instead of attributes.
+//! negative ones count from the end of the axis. Updates take the same forms, and
+//! a single value stands for all of them.
 //!
 //! # Guides
 //!
-//! [`guide::coming_from`] lays the calls of NumPy, PyTorch, JAX, ONNX and
-//! OpenVINO beside those of this crate, and [`guide::cookbook`] has recipes:
-//! reordering, one-hot rows, segment means, embedding bags, neighbours in
-//! graphs, centred spectra, periodic differences, shifted windows, gradients.
+//! - [`guide::coming_from`]: the calls of NumPy, PyTorch, JAX, ONNX and OpenVINO
+//!   beside those of this crate.
+//! - [`guide::cookbook`]: reordering, one-hot rows, segment means, embedding bags,
+//!   neighbours in graphs, centred spectra, shifted windows, folds of all kinds.
+//! - [`guide::gradients`]: the backward pass of each operation is its sibling.
+//! - [`guide::in_an_engine`]: which forms an inference engine calls.
 //!
 //! # Messages to a graph's nodes
 //!
@@ -96,15 +105,17 @@
 //!
 //! Everything returns a [`Result`], and nothing panics on bad input. An
 //! operation that fails has written nothing: the target of an in-place call
-//! and the `out` of an `_into` call hold what they held before. The
-//! [`Error`] names the value, its place and the allowed range.
+//! and the `out` of an `_into` call hold what they held before, unless `out` was
+//! not initialised. The [`Error`] names the value, its place and the allowed
+//! range.
 //!
 //! # Determinism and threads
 //!
 //! Large calls run on the current rayon thread pool. Results are the same to
-//! the bit for every number of threads, memory layout and run: updates of a
-//! scatter apply in row-major order of `indices`, so floating-point sums do
-//! too. Without the feature `rayon` everything runs on the calling thread.
+//! the bit for every number of threads, memory layout and run, but for the sign
+//! and payload of a NaN: updates of a scatter apply in row-major order of
+//! `indices`, so floating-point sums do too. Without the feature `rayon`
+//! everything runs on the calling thread.
 //!
 //! # Features
 //!
@@ -113,16 +124,17 @@
 //! - `num-complex`: reductions on `num_complex::Complex`.
 //!
 //! Gathers, rolls and overwriting scatters take elements of any [`Clone`]
-//! type without a feature.
+//! type without a feature, and folds take elements of any types.
 //!
 //! # Limitations
 //!
-//! - A scatter along the only axis of a one-dimensional array runs on one
-//!   thread: splitting it costs more than it gains.
+//! - A scatter of elements along the only axis of a one-dimensional array runs on
+//!   one thread: splitting it costs more than it gains.
 //! - Elements that need dropping (`String`, `Vec`) are gathered and rolled by
-//!   way of an array of references, 8 bytes an element.
+//!   way of an array of references, one for each element of the result.
 //! - A clone that panics halfway through an `_into` or in-place call leaves
-//!   some elements of the target new and some old, all valid.
+//!   some elements of the target new and some old, all valid. So does a function
+//!   of a fold that panics. An output that was not initialised stays so.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arguments;
@@ -143,7 +155,7 @@ mod sealed;
 
 pub use arguments::{
     ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxes, IntoAxis, IntoBatchDims,
-    IntoShifts, OutputArray, SignedInteger, Updates,
+    IntoShifts, OutputArray, SignedInteger,
 };
 pub use error::{Error, Result};
 pub use gather::{Gather, GatherArgument, GatherExt, Gathered};
@@ -157,7 +169,8 @@ pub use scatter::{Scatter, ScatterExt};
 pub use scatter_elements::{ScatterArgument, ScatterElements, ScatterElementsExt};
 pub use scatter_nd::{ScatterNd, ScatterNdExt};
 
-/// How to do common things, and what other libraries call them.
+/// How to do common things, what other libraries call them, gradients, and
+/// engines.
 #[cfg(any(doc, doctest))]
 pub mod guide {
     #[doc = include_str!("../docs/coming-from.md")]
@@ -165,6 +178,12 @@ pub mod guide {
 
     #[doc = include_str!("../docs/cookbook.md")]
     pub mod cookbook {}
+
+    #[doc = include_str!("../docs/gradients.md")]
+    pub mod gradients {}
+
+    #[doc = include_str!("../docs/in-an-engine.md")]
+    pub mod in_an_engine {}
 }
 
 /// The examples of the README are tests too.
