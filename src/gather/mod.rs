@@ -17,10 +17,11 @@ use crate::index::IndexInteger;
 /// `Q`'s.
 pub type Gathered<A, D, Q> = Array<A, <<D as Dimension>::Smaller as DimAdd<Q>>::Output>;
 
-/// Gather slices along an axis by index.
+/// Take slices along an axis by index.
+///
+/// [`scatter`](crate::ScatterExt::scatter) is the other direction.
 pub trait GatherExt: AsArrayRef {
-    /// Returns the slices of `self` along `axis` that `indices` name, in
-    /// their place:
+    /// Returns the slices of `self` along `axis` that `indices` select:
     ///
     /// `output[p.., i.., r..] = self[p.., indices[i..], r..]`
     ///
@@ -56,8 +57,9 @@ pub trait GatherExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(output elements + indices), one pass over each, no copy of `self`.
-    /// Large outputs are filled in parallel.
+    /// O(output elements + indices), no copy of `self`. Elements that need
+    /// dropping (`String`, `Vec`) are cloned from an array of references, one for
+    /// each element of the result. In parallel where the output is large.
     ///
     /// # Specification
     /// ONNX Gather 13 (and 11, 1).
@@ -76,9 +78,9 @@ pub trait GatherExt: AsArrayRef {
         family::read(&Gather::along(axis), self.as_array(), &indices.view())
     }
 
-    /// Returns the slices of `self` that `indices` name, with batch dimensions
-    /// and a choice of what an index out of bounds selects. With `b` batch
-    /// dimensions:
+    /// Returns the slices of `self` that `indices` select, with batch dimensions
+    /// and a choice of what an index out of bounds selects. The attributes are an
+    /// axis or [`Gather`]. With `b` batch dimensions, which are 0 by default:
     ///
     /// `output[p.., i_b.., r..] = self[p.., indices[p_0, .., p_{b-1}, i_b..], r..]`
     ///
@@ -95,7 +97,8 @@ pub trait GatherExt: AsArrayRef {
     /// [`BatchShapeMismatch`](crate::Error::BatchShapeMismatch) unless
     /// `b <= min(self.rank, indices.rank)`, `b <= axis` and the first `b`
     /// lengths are equal; [`EmptyAxis`](crate::Error::EmptyAxis) where `Clip`
-    /// or `Wrap` meet an axis of length 0.
+    /// or `Wrap` meet an axis of length 0;
+    /// [`SkipInGather`](crate::Error::SkipInGather).
     ///
     /// # Examples
     /// ```
@@ -130,7 +133,8 @@ pub trait GatherExt: AsArrayRef {
     }
 
     /// Writes what [`gather_with`](Self::gather_with) returns into `out`, an
-    /// array of any layout, without allocating.
+    /// array of any layout. The formula is that of
+    /// [`gather_with`](Self::gather_with).
     ///
     /// # Shapes
     /// `out` has the shape of the result; its rank may be static or dynamic. It
@@ -159,8 +163,12 @@ pub trait GatherExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(output elements + indices); the indices are read twice, first to
-    /// check them all, unless `out` was not initialised. In parallel where `out` is large.
+    /// O(output elements + indices), in parallel where `out` is large.
+    /// Where `out` has values and an index out of bounds is an error, many indices
+    /// are checked in a pass of their own before anything is written.
+    /// Work memory is small, but for elements that need dropping (`String`,
+    /// `Vec`): these are cloned from an array of references, one for each element
+    /// of `out`.
     ///
     /// # Specification
     /// OpenVINO Gather-8 and ONNX Gather 13.

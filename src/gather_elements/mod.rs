@@ -12,7 +12,8 @@ use crate::error::Result;
 use crate::family;
 use crate::index::IndexInteger;
 
-/// Take one element for each index, along an axis.
+/// Take one element for each index, along an axis: what NumPy calls
+/// `take_along_axis` and PyTorch `gather`.
 ///
 /// [`scatter_elements`](crate::ScatterElementsExt::scatter_elements) is the
 /// other direction.
@@ -51,7 +52,9 @@ pub trait GatherElementsExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(indices), in parallel where there are many.
+    /// O(indices), in parallel where there are many. Elements that need dropping
+    /// (`String`, `Vec`) are cloned from an array of references, one for each
+    /// element of the result.
     ///
     /// # Specification
     /// ONNX GatherElements 13 and OpenVINO GatherElements-6; NumPy's
@@ -71,7 +74,8 @@ pub trait GatherElementsExt: AsArrayRef {
 
     /// Returns what [`gather_elements`](Self::gather_elements) does, with a
     /// choice of what an index out of bounds selects. The attributes are an axis
-    /// or [`GatherElements`].
+    /// or [`GatherElements`]. The formula is that of
+    /// [`gather_elements`](Self::gather_elements).
     ///
     /// # Shapes
     /// Those of [`gather_elements`](Self::gather_elements).
@@ -112,7 +116,8 @@ pub trait GatherElementsExt: AsArrayRef {
     }
 
     /// Writes what [`gather_elements_with`](Self::gather_elements_with) returns
-    /// into `out`, an array of any layout, without allocating.
+    /// into `out`, an array of any layout. The formula is that of
+    /// [`gather_elements`](Self::gather_elements).
     ///
     /// # Shapes
     /// `out` has the shape of `indices`; its rank may be static or dynamic, it
@@ -135,8 +140,12 @@ pub trait GatherElementsExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(indices); the indices are read twice, first to check them all, unless
-    /// `out` was not initialised. In parallel where there are many.
+    /// O(indices), in parallel where there are many.
+    /// Where `out` has values and an index out of bounds is an error, many indices
+    /// are checked in a pass of their own before anything is written.
+    /// Work memory is small, but for elements that need dropping (`String`,
+    /// `Vec`): these are cloned from an array of references, one for each element
+    /// of `out`.
     ///
     /// # Specification
     /// ONNX GatherElements 13 and OpenVINO GatherElements-6.

@@ -60,6 +60,8 @@ pub trait GatherNdExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(output elements + indices), in parallel where the output is large.
+    /// Elements that need dropping (`String`, `Vec`) are cloned from an array of
+    /// references, one for each element of the result.
     ///
     /// # Specification
     /// ONNX GatherND 13 and OpenVINO GatherND-8 without batch dimensions.
@@ -124,7 +126,8 @@ pub trait GatherNdExt: AsArrayRef {
     }
 
     /// Writes what [`gather_nd_with`](Self::gather_nd_with) returns into `out`,
-    /// an array of any layout, without allocating.
+    /// an array of any layout. The formula is that of
+    /// [`gather_nd_with`](Self::gather_nd_with).
     ///
     /// # Shapes
     /// `out` has the shape of the result; its rank may be static or dynamic, it
@@ -147,9 +150,12 @@ pub trait GatherNdExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(output elements + indices); the indices are read twice, first to check
-    /// them all, unless `out` was not initialised. In parallel where `out` is
-    /// large.
+    /// O(output elements + indices), in parallel where `out` is large.
+    /// Where `out` has values and an index out of bounds is an error, many indices
+    /// are checked in a pass of their own before anything is written.
+    /// Work memory is small, but for elements that need dropping (`String`,
+    /// `Vec`): these are cloned from an array of references, one for each element
+    /// of `out`.
     ///
     /// # Specification
     /// ONNX GatherND 13 and OpenVINO GatherND-8.

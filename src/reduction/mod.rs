@@ -100,9 +100,9 @@ impl FromStr for Reduction {
     }
 }
 
-/// An element type that a scatter can reduce, for bounds in generic code: every primitive number, `bool`,
-/// and with the features of those names `half::{f16, bf16}` and
-/// `num_complex::Complex<f32>` and `Complex<f64>`.
+/// An element type that a scatter can reduce, for bounds in generic code: every
+/// primitive number, `bool`, and with the features of those names
+/// `half::{f16, bf16}` and `num_complex::Complex<f32>` and `Complex<f64>`.
 ///
 /// Every scatter itself asks for [`Clone`] elements alone, since it may
 /// overwrite; a reduction of other types than these is the error

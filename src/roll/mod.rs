@@ -48,7 +48,8 @@ pub trait RollExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(elements), one pass however many axes are rolled, in parallel where
-    /// the array is large.
+    /// the array is large. Elements that need dropping are cloned from an array of
+    /// references, one for each element.
     ///
     /// # Specification
     /// OpenVINO Roll-7.
@@ -65,7 +66,7 @@ pub trait RollExt: AsArrayRef {
     }
 
     /// Writes `self` rolled by `shifts` along `axes` into `out`, an array of
-    /// any layout, without allocating.
+    /// any layout:
     ///
     /// `out[.., i, ..] = self[.., (i - shift) mod len, ..]` along each axis.
     ///
@@ -77,7 +78,8 @@ pub trait RollExt: AsArrayRef {
     /// [`AxisOutOfBounds`](crate::Error::AxisOutOfBounds),
     /// [`ShiftCountMismatch`](crate::Error::ShiftCountMismatch) and
     /// [`OutShapeMismatch`](crate::Error::OutShapeMismatch). On error `out`
-    /// holds what it held before.
+    /// holds what it held before. Elements that need dropping may also meet
+    /// [`AllocationFailed`](crate::Error::AllocationFailed).
     ///
     /// # Examples
     /// ```
@@ -91,7 +93,9 @@ pub trait RollExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(elements), one pass, in parallel where the array is large.
+    /// O(elements), one pass, in parallel where the array is large. Work memory is
+    /// small, but for elements that need dropping (`String`, `Vec`): these are
+    /// cloned from an array of references, one for each element of `out`.
     ///
     /// # Specification
     /// OpenVINO Roll-7.
@@ -132,7 +136,9 @@ pub trait RollExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(elements), with a work buffer of at most one lane or a constant size,
-    /// whichever is greater.
+    /// whichever is greater, in parallel where the array is large. A shared
+    /// `ArcArray` is copied first, which for a large one takes longer than
+    /// [`roll`](Self::roll).
     ///
     /// # Specification
     /// OpenVINO Roll-7.

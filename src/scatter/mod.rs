@@ -165,10 +165,12 @@ pub trait ScatterExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(updates), whatever the size of `self`; the indices are read twice where
-    /// there are many, first to check them all. A mean has work memory that
-    /// follows the number of updates. In parallel where the slices are long or
-    /// many. A shared `ArcArray` is copied first, which for a large one takes
+    /// O(updates), whatever the size of `self`, in parallel where the slices
+    /// are long or many. Where an index out of bounds is an error, many indices
+    /// are checked in a pass of their own before the first update. A mean, and
+    /// a sum, difference or product of half precision, has work memory that
+    /// follows the updates or the length of the axis. A shared `ArcArray` is
+    /// copied first, unless the call is refused; for a large one that takes
     /// longer than [`scatter_with`](Self::scatter_with).
     ///
     /// # Specification
@@ -228,8 +230,9 @@ pub trait ScatterExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(updates) calls; the indices are read twice. Targets that differ may be
-    /// changed in parallel.
+    /// O(updates) calls, for different targets in parallel where there are many.
+    /// Where an index out of bounds is an error, all indices are checked in a pass
+    /// of their own before the first call.
     ///
     /// # Specification
     /// None; with a function that adds it is [`Scatter::sum`].

@@ -23,10 +23,12 @@ use crate::index::IndexInteger;
 /// the bit for every number of threads. Where targets repeat under
 /// [`Reduction::None`](crate::Reduction::None), the last update wins.
 ///
-/// It is the other direction of
-/// [`gather_elements`](crate::GatherElementsExt::gather_elements), and, as a sum,
-/// its gradient. A single value for all updates is `&1.0`, or for other types
-/// `&ndarray::arr0(value)`; it is never expanded.
+/// `updates` have the shape of `indices`, or are a single value for every place:
+/// `&1.0`, or for other types `&ndarray::arr0(value)`, which is never expanded.
+/// Whole slices are scattered by [`scatter`](crate::ScatterExt::scatter).
+///
+/// [`gather_elements`](crate::GatherElementsExt::gather_elements) is the other
+/// direction.
 pub trait ScatterElementsExt: AsArrayRef {
     /// Returns a copy of `self` with `updates` written over the elements that
     /// `indices` select along `axis`:
@@ -34,9 +36,9 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// `output[.., indices[.., i, ..], ..] = updates[.., i, ..]`
     ///
     /// # Shapes
-    /// `indices.shape == updates.shape`, with the rank of `self`, or `updates`
-    /// are a single value for every place. Off the axis no length exceeds that
-    /// of `self`; along it any length will do.
+    /// `indices` have the rank of `self`. Off the axis no length exceeds that of
+    /// `self`; along it any length will do. `updates.shape = indices.shape`, or
+    /// `updates` are a single value.
     /// `output.shape = self.shape`, in standard layout.
     ///
     /// # Errors
@@ -96,32 +98,30 @@ pub trait ScatterElementsExt: AsArrayRef {
     ///
     /// # Errors
     /// Those of [`scatter_elements`](Self::scatter_elements);
-    /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction) for the
-    /// mean of `bool`, the minimum or maximum of complex numbers, and any
-    /// reduction of other types than a [`ReduceElement`](crate::ReduceElement);
+    /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction) for a
+    /// reduction that the element type does not have;
     /// [`EmptyAxis`](crate::Error::EmptyAxis) where `Clip` or `Wrap` meet an
     /// axis of length 0.
     ///
     /// # Examples
     /// ```
     /// use ndarray::array;
-    /// use opkernels::{Reduction, ScatterElements, ScatterElementsExt};
+    /// use opkernels::{ScatterElements, ScatterElementsExt};
     ///
     /// let data = array![2, 3, 4, 6];
     /// let indices = [1, 0, 0, -2, -1, 2];
     /// let updates = [10, 20, 30, 40, 70, 60];
-    /// let sum = ScatterElements::along(0).reduction(Reduction::Sum);
-    /// assert_eq!(data.scatter_elements_with(&indices, &updates, sum)?, array![52, 13, 104, 76]);
+    /// let sums = data.scatter_elements_with(&indices, &updates, ScatterElements::sum(0))?;
+    /// assert_eq!(sums, array![52, 13, 104, 76]);
     /// # Ok::<(), opkernels::Error>(())
     /// ```
     ///
     /// # Complexity
     /// O(elements + updates), in parallel where there are many lanes. Indices
-    /// that are broadcast along the inner axes (stride 0) are never expanded:
-    /// each selects a whole row.
+    /// that are broadcast (stride 0) are never expanded.
     ///
     /// # Specification
-    /// OpenVINO ScatterElementsUpdate-12.
+    /// OpenVINO ScatterElementsUpdate-12 and ONNX ScatterElements 18.
     #[inline]
     fn scatter_elements_with<I, U>(
         &self,
@@ -155,11 +155,10 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// # Examples
     /// ```
     /// use ndarray::{array, Axis};
-    /// use opkernels::{Reduction, ScatterElements, ScatterElementsExt};
+    /// use opkernels::{ScatterElements, ScatterElementsExt};
     ///
     /// let mut count = array![0, 0, 0];
-    /// let sum = ScatterElements::along(0).reduction(Reduction::Sum);
-    /// count.scatter_elements_inplace(&[2, 0, 2, 2], &[1; 4], sum)?;
+    /// count.scatter_elements_inplace(&[2, 0, 2, 2], &1, ScatterElements::sum(0))?;
     /// assert_eq!(count, array![1, 0, 3]);
     ///
     /// let mut words = vec!["so", "it", "goes"].into_iter().map(String::from).collect::<ndarray::Array1<_>>();
@@ -169,14 +168,16 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(updates), whatever the size of `self`; the indices are read twice where
-    /// there are many, first to check them all. A mean has work memory that
-    /// follows the number of updates. In parallel where there are many lanes. A
-    /// shared `ArcArray` is copied first, which for a large one takes longer than
-    /// [`scatter_elements_with`](Self::scatter_elements_with).
+    /// O(updates), whatever the size of `self`, in parallel where there are
+    /// many lanes. Where an index out of bounds is an error, many indices are
+    /// checked in a pass of their own before the first update. A mean, and a
+    /// sum, difference or product of half precision, has work memory that
+    /// follows the updates or the length of the axis. A shared `ArcArray` is
+    /// copied first, unless the call is refused; for a large one that takes
+    /// longer than [`scatter_elements_with`](Self::scatter_elements_with).
     ///
     /// # Specification
-    /// OpenVINO ScatterElementsUpdate-12.
+    /// OpenVINO ScatterElementsUpdate-12 and ONNX ScatterElements 18.
     #[inline]
     fn scatter_elements_inplace<I, U>(
         &mut self,
@@ -229,8 +230,9 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(updates) calls; the indices are read twice. Targets that differ may be
-    /// changed in parallel.
+    /// O(updates) calls, for different targets in parallel where there are many
+    /// lanes. Where an index out of bounds is an error, all indices are checked in
+    /// a pass of their own before the first call.
     ///
     /// # Specification
     /// None; with a function that adds it is [`ScatterElements::sum`].

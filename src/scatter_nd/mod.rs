@@ -75,7 +75,8 @@ pub trait ScatterNdExt: AsArrayRef {
         family::write(&ScatterNd::new(), self.as_array(), &indices.view(), &updates.updates())
     }
 
-    /// Returns a copy of `self` with `updates` reduced into elements or slices:
+    /// Returns a copy of `self` with `updates` reduced into elements or slices
+    /// that tuples of `k` numbers select:
     ///
     /// `output[j.., r..] = reduction(output[j.., r..], updates[i.., r..])`
     /// where `j = indices[i.., 0], .., indices[i.., k-1]`
@@ -150,11 +151,13 @@ pub trait ScatterNdExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(updates), whatever the size of `self`; the indices are read twice where
-    /// there are many, first to check them all. A mean has work memory that
-    /// follows the number of updates. In parallel where the slices are long. A
-    /// shared `ArcArray` is copied first, which for a large one takes longer than
-    /// [`scatter_nd_with`](Self::scatter_nd_with).
+    /// O(updates), whatever the size of `self`, in parallel where the slices
+    /// are long. Where an index out of bounds is an error, many indices are
+    /// checked in a pass of their own before the first update. A mean, and a
+    /// sum, difference or product of half precision, has work memory that
+    /// follows the updates or the length of the axis. A shared `ArcArray` is
+    /// copied first, unless the call is refused; for a large one that takes
+    /// longer than [`scatter_nd_with`](Self::scatter_nd_with).
     ///
     /// # Specification
     /// ONNX ScatterND 18 and OpenVINO ScatterNDUpdate-15.
@@ -210,8 +213,9 @@ pub trait ScatterNdExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(updates) calls; the indices are read twice. Targets that differ may be
-    /// changed in parallel.
+    /// O(updates) calls, for different targets in parallel where there are many.
+    /// Where an index out of bounds is an error, all indices are checked in a pass
+    /// of their own before the first call.
     ///
     /// # Specification
     /// None; with a function that adds it is [`ScatterNd::sum`].
