@@ -173,15 +173,22 @@ pub use scatter_nd::{ScatterNd, ScatterNdExt};
 /// engines.
 #[cfg(any(doc, doctest))]
 pub mod guide {
+    // Of several definitions of a link the first counts: these lead to pages of
+    // the documentation, those at the end of the files to the files.
+    /// [fftshift]: cookbook#centre-a-spectrum-fftshift
+    /// [gradients]: gradients
+    /// [engine]: in_an_engine
     #[doc = include_str!("../docs/coming-from.md")]
     pub mod coming_from {}
 
+    /// [gradients]: gradients
     #[doc = include_str!("../docs/cookbook.md")]
     pub mod cookbook {}
 
     #[doc = include_str!("../docs/gradients.md")]
     pub mod gradients {}
 
+    /// [rules]: cookbook#rules-of-other-engines
     #[doc = include_str!("../docs/in-an-engine.md")]
     pub mod in_an_engine {}
 }

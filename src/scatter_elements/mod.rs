@@ -170,11 +170,13 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// # Complexity
     /// O(updates), whatever the size of `self`, in parallel where there are
     /// many lanes. Where an index out of bounds is an error, many indices are
-    /// checked in a pass of their own before the first update. A mean, and a
-    /// sum, difference or product of half precision, has work memory that
-    /// follows the updates or the length of the axis. A shared `ArcArray` is
-    /// copied first, unless the call is refused; for a large one that takes
-    /// longer than [`scatter_elements_with`](Self::scatter_elements_with).
+    /// checked in a pass of their own before the first update; or, if they take
+    /// at least twice the memory of `self`, the work is done on a copy of it,
+    /// which an error discards. A mean, and a sum, difference or product of
+    /// half precision, has work memory that follows the updates or the length
+    /// of the axis. A shared `ArcArray` is copied first, unless the call is
+    /// refused; a large one takes about four times as long so as by
+    /// [`scatter_elements_with`](Self::scatter_elements_with).
     ///
     /// # Specification
     /// OpenVINO ScatterElementsUpdate-12 and ONNX ScatterElements 18.

@@ -153,11 +153,13 @@ pub trait ScatterNdExt: AsArrayRef {
     /// # Complexity
     /// O(updates), whatever the size of `self`, in parallel where the slices
     /// are long. Where an index out of bounds is an error, many indices are
-    /// checked in a pass of their own before the first update. A mean, and a
-    /// sum, difference or product of half precision, has work memory that
-    /// follows the updates or the length of the axis. A shared `ArcArray` is
-    /// copied first, unless the call is refused; for a large one that takes
-    /// longer than [`scatter_nd_with`](Self::scatter_nd_with).
+    /// checked in a pass of their own before the first update; or, if they take
+    /// at least twice the memory of `self`, the work is done on a copy of it,
+    /// which an error discards. A mean, and a sum, difference or product of
+    /// half precision, has work memory that follows the updates or the length
+    /// of the axis. A shared `ArcArray` is copied first, unless the call is
+    /// refused; a large one takes about four times as long so as by
+    /// [`scatter_nd_with`](Self::scatter_nd_with).
     ///
     /// # Specification
     /// ONNX ScatterND 18 and OpenVINO ScatterNDUpdate-15.
