@@ -155,7 +155,7 @@ mod sealed;
 
 pub use arguments::{
     ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxes, IntoAxis, IntoBatchDims,
-    IntoShifts, OutputArray, SignedInteger,
+    IntoShifts, OutputArray, SignedInteger, Updates,
 };
 pub use error::{Error, Result};
 pub use gather::{Gather, GatherArgument, GatherExt, Gathered};
