@@ -331,9 +331,9 @@ impl Run<'_> {
             for run in tile.offsets.chunk_by(|a, b| (*a == NOWHERE) == (*b == NOWHERE)) {
                 let part = tile.part(first..first + run.len());
                 if run[0] == NOWHERE {
-                    self.kernel.nowhere(&part)
+                    self.kernel.nowhere(&part);
                 } else {
-                    self.kernel.run(&part)
+                    self.kernel.run(&part);
                 }
                 first += run.len();
             }

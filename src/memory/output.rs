@@ -70,8 +70,8 @@ pub(crate) fn filled<T, D: Dimension>(
 pub(crate) fn cloned<T: Clone, D: Dimension>(references: &Array<&T, D>) -> Result<Array<T, D>> {
     let mut elements = reserved(references.len())?;
     match references.as_slice_memory_order() {
-        Some(in_memory) => elements.extend(in_memory.iter().map(|element| T::clone(element))),
-        None => elements.extend(references.iter().map(|element| T::clone(element))),
+        Some(in_memory) => elements.extend(in_memory.iter().copied().cloned()),
+        None => elements.extend(references.iter().copied().cloned()),
     }
     let strides = references.as_slice_memory_order().map(|_| references.strides());
     arrange(elements, references.raw_dim(), strides)

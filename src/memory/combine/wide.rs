@@ -341,9 +341,9 @@ impl Sorted {
         #[allow(unsafe_code)]
         unsafe {
             if init {
-                (wide.start)(&between)
+                (wide.start)(&between);
             } else {
-                (wide.start_empty)(&between)
+                (wide.start_empty)(&between);
             }
             (wide.add)(&adds);
             (wide.finish[usize::from(init)])(&between);
