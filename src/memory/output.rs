@@ -49,7 +49,21 @@ pub(crate) fn filled<T, D: Dimension>(
     strides: Option<&[isize]>,
     fill: impl for<'id> FnOnce(Fresh<'id, T, D>) -> Result<Filled<'id>>,
 ) -> Result<Array<T, D>> {
-    let len = checked_len::<T>(shape.slice())?;
+    let mut array = unwritten(shape, strides)?;
+    let Filled(_) = fill(Fresh { array: &mut array, brand: PhantomData })?;
+    // SAFETY: the proof carries the name of this array.
+    #[allow(unsafe_code)]
+    Ok(unsafe { array.assume_init() })
+}
+
+/// Memory for an array, apart from [`filled`] so that it is compiled once for
+/// each type of elements and not for each call.
+#[inline(never)]
+fn unwritten<T, D: Dimension>(
+    shape: D,
+    strides: Option<&[isize]>,
+) -> Result<Array<MaybeUninit<T>, D>> {
+    let len = checked_len(shape.slice(), size_of::<T>())?;
     let mut elements = reserved::<MaybeUninit<T>>(len)?;
     expect_large_writes(elements.as_mut_ptr().cast(), len * size_of::<T>());
     // SAFETY: there is room for `len`, and `MaybeUninit` needs no value.
@@ -57,18 +71,15 @@ pub(crate) fn filled<T, D: Dimension>(
     unsafe {
         elements.set_len(len);
     }
-    let mut array = arrange(elements, shape, strides)?;
-    let Filled(_) = fill(Fresh { array: &mut array, brand: PhantomData })?;
-    // SAFETY: the proof carries the name of this array.
-    #[allow(unsafe_code)]
-    Ok(unsafe { array.assume_init() })
+    arrange(elements, shape, strides)
 }
 
 /// An array laid out like one of references, with clones of what they refer to.
 ///
 /// Elements that need dropping come this way: a vector owns what a panic leaves.
 pub(crate) fn cloned<T: Clone, D: Dimension>(references: &Array<&T, D>) -> Result<Array<T, D>> {
-    let mut elements = reserved(references.len())?;
+    let len = checked_len(references.shape(), size_of::<T>())?;
+    let mut elements = reserved(len)?;
     match references.as_slice_memory_order() {
         Some(in_memory) => elements.extend(in_memory.iter().copied().cloned()),
         None => elements.extend(references.iter().copied().cloned()),
@@ -77,29 +88,33 @@ pub(crate) fn cloned<T: Clone, D: Dimension>(references: &Array<&T, D>) -> Resul
     arrange(elements, references.raw_dim(), strides)
 }
 
-/// Lays `shape` over elements in the order of memory, with strides of the same
-/// order and signs as these.
+/// Lays `shape` over as many elements in the order of memory, with strides of
+/// the same order and signs as these.
+///
+/// Private to this module, whose callers have counted the elements by
+/// [`checked_len`].
 fn arrange<T, D: Dimension>(
     elements: Vec<T>,
     shape: D,
     strides: Option<&[isize]>,
 ) -> Result<Array<T, D>> {
-    // Only a shape that does not fit its elements is refused, and they were
-    // counted from it.
-    let too_large = |shape: &D| Error::SizeOverflow {
-        shape: shape.slice().to_vec(),
-        element_size: size_of::<T>(),
+    let Some(strides) = strides.filter(|_| !elements.is_empty()) else {
+        // SAFETY: there are as many elements as the shape has places, and no
+        // product of its lengths overflows (`checked_len`).
+        #[allow(unsafe_code)]
+        return Ok(unsafe { Array::from_shape_vec_unchecked(shape, elements) });
     };
     let lengths = shape.clone();
-    let Some(strides) = strides.filter(|_| !elements.is_empty()) else {
-        return Array::from_shape_vec(shape, elements).map_err(|_| too_large(&lengths));
-    };
     let mut magnitudes = shape.clone();
     for (magnitude, stride) in magnitudes.slice_mut().iter_mut().zip(strides) {
         *magnitude = stride.unsigned_abs();
     }
     let laid = Array::from_shape_vec(shape.strides(magnitudes), elements);
-    let mut array = laid.map_err(|_| too_large(&lengths))?;
+    // Only a shape that does not fit its elements is refused.
+    let mut array = laid.map_err(|_| Error::SizeOverflow {
+        shape: lengths.slice().to_vec(),
+        element_size: size_of::<T>(),
+    })?;
     for (axis, _) in strides.iter().enumerate().filter(|(_, stride)| **stride < 0) {
         array.invert_axis(ndarray::Axis(axis));
     }
@@ -109,13 +124,13 @@ fn arrange<T, D: Dimension>(
 /// The number of elements of an array of `shape`, where neither it nor the
 /// number of bytes overflows what an allocation may hold. As ndarray demands,
 /// the lengths that are not 0 must fit by themselves.
-pub(crate) fn checked_len<T>(shape: &[usize]) -> Result<usize> {
-    let too_large = || Error::SizeOverflow { shape: shape.to_vec(), element_size: size_of::<T>() };
+fn checked_len(shape: &[usize], size: usize) -> Result<usize> {
+    let too_large = || Error::SizeOverflow { shape: shape.to_vec(), element_size: size };
     let mut nonzero = 1_usize;
     for &len in shape {
         nonzero = nonzero.checked_mul(len.max(1)).ok_or_else(too_large)?;
     }
-    let bytes = nonzero.checked_mul(size_of::<T>().max(1)).ok_or_else(too_large)?;
+    let bytes = nonzero.checked_mul(size.max(1)).ok_or_else(too_large)?;
     if bytes > isize::MAX as usize {
         return Err(too_large());
     }
