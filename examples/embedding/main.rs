@@ -229,7 +229,7 @@ fn check(embedded: &Array2<f32>, tokens: &Array1<u32>, made_here: bool) -> Resul
 fn print_common(embedded: &Array2<f32>, tokens: &Array1<u32>) -> Result<(), Box<dyn Error>> {
     let last = tokens.iter().max().copied().unwrap_or(0) as usize;
     let mut counts = Array1::<u32>::zeros(last + 1);
-    counts.scatter_inplace(tokens, &1_u32, Scatter::sum(0))?;
+    counts.scatter_inplace(tokens, &1, Scatter::sum(0))?;
     println!("distinct  {} tokens", counts.iter().filter(|&&count| count != 0).count());
 
     // Rows of tokens from 10 on are dropped.

@@ -29,7 +29,7 @@ impl Graph {
     /// How many others each member met.
     pub(crate) fn degrees(&self) -> Result<Array1<u32>> {
         let mut degrees = Array1::zeros(self.members);
-        degrees.scatter_inplace(&self.to, &1_u32, Scatter::sum(0))?;
+        degrees.scatter_inplace(&self.to, &1, Scatter::sum(0))?;
         Ok(degrees)
     }
 

@@ -41,7 +41,7 @@ impl Cells {
         };
         let mut count = Array2::zeros(shape);
         let counted = ScatterNd::sum().out_of_bounds(OutOfBounds::Skip);
-        count.scatter_nd_inplace(&cell, &1.0_f32, counted)?;
+        count.scatter_nd_inplace(&cell, &1.0, counted)?;
         Ok(Cells {
             count,
             strongest: cells(&quakes.magnitude, ScatterNd::max())?,
@@ -58,7 +58,7 @@ pub(crate) fn by_magnitude(quakes: &Quakes) -> Result<(Array1<u32>, Array1<f64>)
     let class = class.mapv(|class| if class < 0 { i64::MAX } else { class });
     let sum = Scatter::sum(0).out_of_bounds(OutOfBounds::Skip);
     let mut count = Array1::zeros(classes);
-    count.scatter_inplace(&class, &1_u32, sum)?;
+    count.scatter_inplace(&class, &1, sum)?;
     let mean = Scatter::mean(0).use_init_val(false).out_of_bounds(OutOfBounds::Skip);
     let depths = quakes.depth.mapv(f64::from);
     let depth = Array1::zeros(classes).scatter_with(&class, &depths, mean)?;

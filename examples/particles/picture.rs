@@ -63,7 +63,7 @@ impl Frame {
         );
         let mut counts = Array2::zeros((HEIGHT, WIDTH));
         let count = ScatterNd::sum().out_of_bounds(OutOfBounds::Skip);
-        counts.scatter_nd_inplace(&cells, &1_u32, count)?;
+        counts.scatter_nd_inplace(&cells, &1, count)?;
         Ok(Frame { time, counts })
     }
 

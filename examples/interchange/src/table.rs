@@ -1,7 +1,7 @@
 //! A polars column of one chunk is a slice.
 
 use opkernels::ndarray::{Array1, ArrayView1};
-use opkernels::{Reduction, ScatterElements, ScatterElementsExt};
+use opkernels::{Scatter, ScatterExt};
 use polars_core::prelude::*;
 
 use crate::Result;
@@ -15,9 +15,8 @@ pub(crate) fn histogram_of_a_column() -> Result<()> {
     let values = ArrayView1::from(amount.f64()?.cont_slice()?);
     assert_eq!(values.as_ptr(), amount.f64()?.cont_slice()?.as_ptr());
 
-    let sum = ScatterElements::along(0).reduction(Reduction::Sum);
     let mut totals = Array1::zeros(3);
-    totals.scatter_elements_inplace(&keys, &values, sum)?;
+    totals.scatter_inplace(&keys, &values, Scatter::sum(0))?;
 
     let (memory, _) = totals.into_raw_vec_and_offset();
     let totals = Series::from_vec("totals".into(), memory);

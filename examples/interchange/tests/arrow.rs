@@ -6,7 +6,7 @@ use arrow_array::builder::Float64Builder;
 use arrow_array::{Float32Array, Int64Array, UInt32Array};
 use opkernels::ndarray::{ArrayView1, ArrayViewMut1, Axis, aview1};
 use opkernels::{
-    Gather, GatherExt, OutOfBounds, Reduction, RollExt, ScatterElements, ScatterElementsExt,
+    Gather, GatherExt, OutOfBounds, RollExt, Scatter, ScatterExt,
 };
 
 /// `take` of one column by another, into a new column.
@@ -57,8 +57,7 @@ fn groups_are_summed_into_a_builder() -> Result<(), opkernels::Error> {
     let mut totals = Float64Builder::new();
     totals.append_slice(&[0.0; 3]);
     let mut view = ArrayViewMut1::from(totals.values_slice_mut());
-    let sum = ScatterElements::along(0).reduction(Reduction::Sum);
-    view.scatter_elements_inplace(&aview1(group.values()), &amount, sum)?;
+    view.scatter_inplace(&aview1(group.values()), &amount, Scatter::sum(0))?;
     assert_eq!(totals.finish().values()[..], [1.0, 5.0, 60.0]);
     Ok(())
 }

@@ -2,8 +2,8 @@
 //! shape with `.f()`.
 
 use nalgebra::DMatrix;
-use opkernels::ndarray::{ArrayView2, ArrayViewMut2, Axis, ShapeBuilder, ShapeError};
-use opkernels::{Gather, GatherExt, Reduction, RollExt, ScatterElements, ScatterElementsExt};
+use opkernels::ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder, ShapeError};
+use opkernels::{Gather, GatherExt, RollExt, Scatter, ScatterExt};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -51,11 +51,7 @@ fn a_rolled_matrix_is_a_matrix() -> Outcome {
 fn rows_are_summed_into_a_matrix() -> Outcome {
     let matrix = three_by_two();
     let mut sums = DMatrix::zeros(2, 2);
-    let segment = opkernels::ndarray::array![1, 0, 1];
-    let rows = segment.view().insert_axis(Axis(1));
-    let rows = rows.broadcast(matrix.shape()).ok_or("one index a row")?;
-    let sum = ScatterElements::along(0).reduction(Reduction::Sum);
-    view_mut(&mut sums)?.scatter_elements_inplace(&rows, &view(&matrix)?, sum)?;
+    view_mut(&mut sums)?.scatter_inplace(&[1, 0, 1], &view(&matrix)?, Scatter::sum(0))?;
     assert_eq!(sums, DMatrix::from_row_slice(2, 2, &[3.0, 4.0, 6.0, 8.0]));
     Ok(())
 }

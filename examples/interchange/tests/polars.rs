@@ -2,7 +2,7 @@
 //! in one piece is a slice.
 
 use opkernels::ndarray::{Array1, Axis, aview1};
-use opkernels::{GatherExt, Reduction, ScatterElements, ScatterElementsExt};
+use opkernels::{GatherExt, Scatter, ScatterExt};
 use polars_core::prelude::*;
 
 type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
@@ -29,9 +29,8 @@ fn a_data_frame_is_summed_by_group() -> Outcome {
     let amount = frame.column("amount")?.i64()?;
 
     let mut totals = Array1::<i64>::zeros(3);
-    let sum = ScatterElements::along(0).reduction(Reduction::Sum);
     let (shop, amount) = (aview1(shop.cont_slice()?), aview1(amount.cont_slice()?));
-    totals.scatter_elements_inplace(&shop, &amount, sum)?;
+    totals.scatter_inplace(&shop, &amount, Scatter::sum(0))?;
     assert_eq!(totals.as_slice(), Some(&[1, 5, 60][..]));
     Ok(())
 }
