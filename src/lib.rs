@@ -61,7 +61,7 @@
 //!
 //! // A histogram: one value for all indices.
 //! let mut counts = Array1::<u32>::zeros(3);
-//! counts.scatter_inplace(&[0, 2, 2, 1, 2], &1_u32, Scatter::sum(0))?;
+//! counts.scatter_inplace(&[0, 2, 2, 1, 2], &1, Scatter::sum(0))?;
 //! assert_eq!(counts, array![1, 1, 3]);
 //! # Ok::<(), opkernels::Error>(())
 //! ```
