@@ -5,9 +5,7 @@
 use arrow_array::builder::Float64Builder;
 use arrow_array::{Float32Array, Int64Array, UInt32Array};
 use opkernels::ndarray::{ArrayView1, ArrayViewMut1, Axis, aview1};
-use opkernels::{
-    Gather, GatherExt, OutOfBounds, RollExt, Scatter, ScatterExt,
-};
+use opkernels::{Gather, GatherExt, OutOfBounds, RollExt, Scatter, ScatterExt};
 
 /// `take` of one column by another, into a new column.
 #[test]
