@@ -74,7 +74,8 @@
 //! integer, where negative ones count from the end. Indices are slices,
 //! `[I; N]`, `Vec<I>`, arrays, views or single integers of any integer type;
 //! negative ones count from the end of the axis. Updates take the same forms, and
-//! a single value stands for all of them.
+//! a single value, `&1.0` or `&ndarray::arr0(value)`, stands for all of them.
+//! Where an axis alone says enough, it stands for attributes.
 //!
 //! # Guides
 //!
