@@ -98,6 +98,7 @@ fn arrange<T, D: Dimension>(
     shape: D,
     strides: Option<&[isize]>,
 ) -> Result<Array<T, D>> {
+    assert_eq!(elements.len(), shape.size(), "a shape has a place for every element");
     let Some(strides) = strides.filter(|_| !elements.is_empty()) else {
         // SAFETY: there are as many elements as the shape has places, and no
         // product of its lengths overflows (`checked_len`).
