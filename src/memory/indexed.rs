@@ -141,7 +141,14 @@ struct Chunk {
 
 impl Run<'_> {
     /// Does all of it, in `parts` parts.
-    pub(super) fn run(&self, cut: Cut, parts: usize) {
+    ///
+    /// # Safety
+    /// The fields are what the invariant says: the walk is one over the layouts
+    /// of these very arrays, the kernel was made for their elements, and what is
+    /// written is borrowed exclusively. Where there are several parts, `cut`
+    /// names a loop that the invariant of [`Part`] allows to be cut.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn run(&self, cut: Cut, parts: usize) {
         parallel::run(parts, &|part| self.part(&Part::of(self.walk, cut, parts, part)));
     }
 

@@ -3,6 +3,7 @@
 //! What depends on the type of an index ends here: three functions for each of
 //! the integer types, compiled in this crate. Everything else sees offsets.
 
+use std::any::TypeId;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -35,6 +36,8 @@ pub(super) struct Lane {
 #[derive(Debug, Clone, Copy)]
 pub struct IndexKind {
     size: usize,
+    /// The type, by a function, since its identity is not known to constants.
+    element: fn() -> TypeId,
     resolve: unsafe fn(Lane, Component, Policy, &mut [MaybeUninit<isize>]) -> bool,
     all_inside: unsafe fn(Lane, usize, usize) -> bool,
     all_same: unsafe fn(Lane, usize) -> bool,
@@ -45,6 +48,7 @@ impl IndexKind {
     pub(crate) const fn of<I: Meaning>() -> Self {
         IndexKind {
             size: size_of::<I>(),
+            element: TypeId::of::<I>,
             resolve: resolve::<I>,
             all_inside: all_inside::<I>,
             all_same: all_same::<I>,
@@ -65,6 +69,7 @@ pub(crate) struct Indices<'a> {
 impl<'a> Indices<'a> {
     #[inline]
     pub(crate) fn of<I: IndexInteger, Q: Dimension>(array: &'a ArrayRef<I, Q>) -> Self {
+        assert!((I::KIND.element)() == TypeId::of::<I>(), "functions of another index type");
         Indices { array: Strided::of(array), kind: I::KIND }
     }
 
@@ -371,7 +376,7 @@ fn resolve_to<I: Meaning>(
         Policy::Wrap => slots.for_each(|(slot, index)| {
             let position = index.position(len);
             let inside = position < len as u64;
-            let position = if inside { position } else { index.wrap(len) as u64 };
+            let position = if inside { position } else { index.wrap(len).min(len - 1) as u64 };
             slot.write(offset(position));
         }),
     }

@@ -142,7 +142,8 @@ impl<'t> Tile<'t> {
     }
 
     /// The same for rows; `ahead` is called with what the entry `distance`
-    /// entries later selects, where there is one.
+    /// entries later selects, where there is one, and with its place in the list
+    /// where that does not follow from the one before.
     #[inline(always)]
     pub(super) fn each_row_ahead(
         &self,
@@ -171,6 +172,10 @@ impl<'t> Tile<'t> {
                 Places::Each(places) => {
                     for (k, (&offset, &place)) in self.offsets.iter().zip(places).enumerate() {
                         early(k);
+                        // These places do not follow each other.
+                        if let Some(&later) = places.get(k + distance) {
+                            ahead(listed.wrapping_offset(later));
+                        }
                         visit(selected.wrapping_offset(offset), listed.wrapping_offset(place));
                     }
                 }

@@ -3,10 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::memory::cpu;
-use crate::memory::tile::{Kernel, Tile};
-
-/// Bytes of a cache line.
-const LINE: usize = 64;
+use crate::memory::tile::{Kernel, Places, Tile};
 
 /// How many rows ahead of the one being combined the next is asked for.
 const AHEAD: usize = 8;
@@ -36,19 +33,15 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
         let row = |selected: *mut u8, listed: *mut u8| unsafe {
             dense(selected.cast::<A>(), listed.cast::<U>(), inner.len, combine);
         };
-        let rows = || match bytes {
-            _ if !tile.spread => tile.each_row(row),
+        // One loop for all: where there is nothing to ask for, no row is ahead.
+        let asks = tile.spread || matches!(tile.places, Places::Each(_));
+        let distance = if asks { AHEAD } else { tile.offsets.len() };
+        let ahead = |row: *mut u8| {
             // A row may begin in one line and end in the next.
-            ..=LINE => tile.each_row_ahead(
-                AHEAD,
-                |row| {
-                    cpu::prefetch_line(row);
-                    cpu::prefetch_line(row.wrapping_add(bytes - 1));
-                },
-                row,
-            ),
-            _ => tile.each_row_ahead(AHEAD, |row| cpu::prefetch(row, bytes), row),
+            cpu::prefetch_line(row.wrapping_add(bytes - 1));
+            cpu::prefetch(row, bytes);
         };
+        let rows = || tile.each_row_ahead(distance, ahead, row);
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if let Some(avx2) = cpu::Avx2::detect() {
             return avx2.call(rows);

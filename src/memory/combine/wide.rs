@@ -139,30 +139,43 @@ impl Group<'_> {
         both.push(Loop { len: self.lanes.len, step, entries: false });
         let start = if self.building.init { wide.start } else { wide.start_empty };
         let between = Offsets { selected: self.at.selected, ..Offsets::ZERO };
-        self.run(
-            &both,
-            &Components::new(),
-            between,
-            (self.building.target, room),
-            wide.size,
-            start,
-        );
+        let (none, arrays) = (Components::new(), (self.building.target, room));
+        // SAFETY: `both` goes over the targets of these lanes and, in the same
+        // order, over as many slots, which there is room for.
+        #[allow(unsafe_code)]
+        unsafe {
+            self.run(&both, &none, between, arrays, wide.size, start);
+        }
         // Slots (selected) and updates (listed).
         let mut adds: Loops =
             self.building.loops.iter().copied().filter(|one| one.entries).collect();
         let step = Offsets { selected: size, ..self.lanes.step };
         adds.push(Loop { len: self.lanes.len, step, entries: false });
         let from = Offsets { selected: 0, ..self.at };
-        let arrays = (room, self.building.updates.cast_mut());
-        if !self.run(&adds, &components, from, arrays, self.building.size, wide.add) {
+        let slots = (room, self.building.updates.cast_mut());
+        // SAFETY: `adds` goes over the updates of these lanes, with the steps of
+        // slots in the place of the target's; all slots have been started.
+        #[allow(unsafe_code)]
+        let all =
+            unsafe { self.run(&adds, &components, from, slots, self.building.size, wide.add) };
+        if !all {
             return false;
         }
         let finish = wide.finish[usize::from(self.building.init)];
-        let arrays = (self.building.target, room);
-        self.run(&both, &Components::new(), between, arrays, wide.size, finish)
+        // SAFETY: as for the start.
+        #[allow(unsafe_code)]
+        unsafe {
+            self.run(&both, &none, between, arrays, wide.size, finish)
+        }
     }
 
-    fn run(
+    /// Walks over two arrays; false where an index is refused.
+    ///
+    /// # Safety
+    /// The loops and components are over these arrays, with the steps of each,
+    /// from here on, and the kernel is for their elements.
+    #[allow(unsafe_code)]
+    unsafe fn run(
         &self,
         loops: &Loops,
         components: &Components,
@@ -187,7 +200,12 @@ impl Group<'_> {
                 spread: false,
                 outside: &outside,
             };
-            run.run(Cut::Entries(1), 1);
+            // SAFETY: the caller's promise: loops over two arrays, of which one
+            // may be the slots, with the steps of each.
+            #[allow(unsafe_code)]
+            unsafe {
+                run.run(Cut::Entries(1), 1);
+            }
         }
         !outside.into_inner()
     }
@@ -267,7 +285,12 @@ fn sparse(building: &Building<'_>, lanes: &Loops) -> Result<bool> {
             spread: false,
             outside: &outside,
         };
-        run.run(Cut::Entries(1), 1);
+        // SAFETY: the loops are those over a lane's indices, and the kernel looks
+        // at nothing else.
+        #[allow(unsafe_code)]
+        unsafe {
+            run.run(Cut::Entries(1), 1);
+        }
         if outside.load(Ordering::Relaxed) {
             return Ok(false);
         }

@@ -69,7 +69,12 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
             spread: false,
             outside: &AtomicBool::new(false),
         };
-        run.run(Cut::Entries(unit), parts);
+        // SAFETY: the loops are those around rows of these two arrays, which the
+        // kernel rolls as a whole; each row is one entry.
+        #[allow(unsafe_code)]
+        unsafe {
+            run.run(Cut::Entries(unit), parts);
+        }
     });
 }
 
