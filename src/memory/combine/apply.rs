@@ -117,6 +117,25 @@ pub(super) fn elements(tile: &Tile<'_>, each: impl Fn(*mut u8, *mut u8)) {
     });
 }
 
+/// Writes one value to every selected element of a tile.
+///
+/// # Safety
+/// That of [`Kernel::run`], for a target of type `A`.
+#[allow(unsafe_code)]
+pub(super) unsafe fn set<A: Copy>(tile: &Tile<'_>, value: A) {
+    let (inner, dense) = (tile.inner, tile.inner.selected == size_of::<A>() as isize);
+    tile.each_row(|selected, _| {
+        let target = selected.cast::<A>();
+        for k in 0..inner.len {
+            let by = inner.selected.wrapping_mul(k as isize);
+            let place =
+                if dense { target.wrapping_add(k) } else { target.wrapping_byte_offset(by) };
+            // SAFETY: the caller's promise, for each element.
+            unsafe { place.write(value) };
+        }
+    });
+}
+
 /// Overwrites selected elements with clones of updates.
 ///
 /// # Safety

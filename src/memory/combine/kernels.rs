@@ -114,14 +114,25 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Run> {
     Some(run)
 }
 
+macro_rules! set {
+    ($value:expr) => {{
+        /// # Safety
+        /// That of [`Kernel::run`], for a target of type `A`.
+        #[allow(unsafe_code)]
+        unsafe fn run<A: Arithmetic>(tile: &Tile<'_>) {
+            // SAFETY: the caller's promise.
+            unsafe { super::apply::set::<A>(tile, $value) }
+        }
+        run::<A>
+    }};
+}
+
 fn start<A: Arithmetic>(reduction: Reduction) -> Option<Run> {
     Some(match reduction {
-        Reduction::Min => run!(A, A, |_held, _update| A::GREATEST),
-        Reduction::Max => run!(A, A, |_held, _update| A::LEAST),
-        Reduction::Prod => run!(A, A, |_held, _update| A::narrow(A::ONE)),
-        Reduction::Sum | Reduction::Sub | Reduction::Mean => {
-            run!(A, A, |_held, _update| A::narrow(A::ZERO))
-        }
+        Reduction::Min => set!(A::GREATEST),
+        Reduction::Max => set!(A::LEAST),
+        Reduction::Prod => set!(A::narrow(A::ONE)),
+        Reduction::Sum | Reduction::Sub | Reduction::Mean => set!(A::narrow(A::ZERO)),
         Reduction::None => return None,
     })
 }
