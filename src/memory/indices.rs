@@ -11,7 +11,7 @@ use ndarray::{ArrayRef, Dimension};
 use smallvec::SmallVec;
 
 use super::strided::{Layout, Strided};
-use super::walk::{Component, Cursor, Loop, Offsets, turns};
+use super::walk::{Component, Cursor, Loop, Loops, Offsets, merge, turns};
 use crate::error::{Error, Result};
 use crate::index::{IndexInteger, Meaning, Policy};
 use crate::parallel::{self, Cost};
@@ -216,9 +216,9 @@ impl<'a> Indices<'a> {
 
     /// The loops over the first `axes` axes in the order of memory. An axis
     /// along which indices are broadcast holds nothing new after its first.
-    fn lanes(&self, axes: usize) -> SmallVec<[Loop; 6]> {
+    fn lanes(&self, axes: usize) -> Loops {
         let layout = self.layout();
-        let mut loops: SmallVec<[Loop; 6]> = (0..axes)
+        let mut loops: Loops = (0..axes)
             .map(|axis| Loop {
                 len: layout.shape()[axis],
                 step: Offsets { indices: layout.stride(axis), ..Offsets::ZERO },
@@ -227,14 +227,7 @@ impl<'a> Indices<'a> {
             .filter(|one| one.step.indices != 0)
             .collect();
         loops.sort_by_key(|one| std::cmp::Reverse(one.step.indices.unsigned_abs()));
-        loops.dedup_by(|inner, outer| {
-            let seamless =
-                inner.step.indices.checked_mul(inner.len as isize) == Some(outer.step.indices);
-            if seamless {
-                *outer = Loop { len: outer.len * inner.len, ..*inner };
-            }
-            seamless
-        });
+        merge(&mut loops);
         loops
     }
 

@@ -21,6 +21,17 @@ pub(super) enum Places<'t> {
     Each(&'t [isize]),
 }
 
+impl Places<'_> {
+    /// Where entry number `k` lies.
+    #[inline(always)]
+    pub(super) fn at(self, k: usize) -> isize {
+        match self {
+            Places::Every(step) => step.wrapping_mul(k as isize),
+            Places::Each(places) => places[k],
+        }
+    }
+}
+
 /// The loops that a kernel runs:
 ///
 /// ```text

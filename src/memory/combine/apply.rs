@@ -48,12 +48,7 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
         }
         return rows();
     }
-    tile.each_row(|selected, listed| {
-        for k in 0..inner.len as isize {
-            let selected = selected.wrapping_offset(k.wrapping_mul(inner.selected));
-            one(selected, listed.wrapping_offset(k.wrapping_mul(inner.listed)));
-        }
-    });
+    elements(tile, one);
 }
 
 /// Combines a row of updates with a row of targets, both dense. Blocks are read

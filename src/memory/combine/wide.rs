@@ -236,10 +236,7 @@ impl Kernel for Collect {
         let Ok(mut pending) = self.0.lock() else { return };
         // Room for all of them was reserved.
         for (k, &offset) in tile.offsets.iter().enumerate() {
-            let place = match tile.places {
-                Places::Every(step) => step.wrapping_mul(k as isize),
-                Places::Each(places) => places[k],
-            };
+            let place = tile.places.at(k);
             let (number, base) = (pending.len(), tile.listed.addr() as isize);
             pending.push((offset, number, base.wrapping_add(place)));
         }

@@ -193,11 +193,7 @@ fn each_row(tile: &Tile<'_>, visit: impl Fn(*mut u8)) {
     for turn in 0..tile.outer.len as isize {
         let listed = tile.listed.wrapping_offset(turn.wrapping_mul(tile.outer.listed));
         for k in 0..tile.offsets.len() {
-            let place = match tile.places {
-                Places::Every(step) => step.wrapping_mul(k as isize),
-                Places::Each(places) => places[k],
-            };
-            visit(listed.wrapping_offset(place));
+            visit(listed.wrapping_offset(tile.places.at(k)));
         }
     }
 }

@@ -238,10 +238,7 @@ impl Rotate {
     /// # Safety
     /// That of [`Kernel::run`].
     unsafe fn copy(&self, tile: &Tile<'_>, group: Range<usize>) {
-        let place = |k: usize| match tile.places {
-            Places::Every(step) => step * k as isize,
-            Places::Each(places) => places[k],
-        };
+        let place = |k: usize| tile.places.at(k);
         let mut group = group;
         let step = self.row.len as isize;
         // SAFETY: the caller's promise, for each row.
@@ -273,11 +270,7 @@ impl Rotate {
     /// # Safety
     /// That of [`Kernel::run`].
     unsafe fn send(&self, tile: &Tile<'_>, group: Range<usize>, stage: &mut Stage) {
-        let place = match tile.places {
-            Places::Every(step) => step * group.start as isize,
-            Places::Each(places) => places[group.start],
-        };
-        let to = tile.listed.wrapping_offset(place);
+        let to = tile.listed.wrapping_offset(tile.places.at(group.start));
         let source = |k: usize| tile.selected.wrapping_offset(tile.offsets[k]).cast_const();
         let past = self.store == Store::Past;
         // SAFETY: the caller's promise, for each row; plain elements are

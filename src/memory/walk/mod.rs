@@ -24,7 +24,7 @@ mod cursor;
 mod order;
 
 pub(super) use cursor::{Cursor, turns};
-pub(super) use order::{Order, Walk};
+pub(super) use order::{Order, Walk, merge};
 use smallvec::SmallVec;
 
 use super::strided::Layout;

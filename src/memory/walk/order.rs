@@ -180,7 +180,7 @@ fn sort(loops: &mut Loops, key: impl Fn(&Loop) -> usize) {
 
 /// Merges loops that no array jumps between.
 #[inline]
-fn merge(loops: &mut Loops) {
+pub(in crate::memory) fn merge(loops: &mut Loops) {
     loops.dedup_by(|inner, outer| {
         let turns = inner.len as isize;
         let seamless = |outer: isize, inner: isize| inner.checked_mul(turns) == Some(outer);
