@@ -155,8 +155,8 @@ mod scatter_nd;
 mod sealed;
 
 pub use arguments::{
-    ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxes, IntoAxis, IntoBatchDims,
-    IntoShifts, OutputArray, SignedInteger, Updates,
+    ArrayLike, AsArrayMut, AsArrayRef, AsIndices, IntoAttributes, IntoAxes, IntoAxis,
+    IntoBatchDims, IntoShifts, OutputArray, SignedInteger, Updates,
 };
 pub use error::{Error, Result};
 pub use gather::{Gather, GatherArgument, GatherExt, Gathered};

@@ -1,12 +1,15 @@
 //! What callers pass: arrays to work on, axes, shifts, indices and updates.
 
 mod array_like;
+mod as_indices;
 mod attributes;
 mod axes;
 mod outputs;
 mod receivers;
 
 pub use array_like::{ArrayLike, Updates};
+pub use as_indices::AsIndices;
+pub(crate) use as_indices::HoldIndices;
 pub use attributes::IntoAttributes;
 pub(crate) use attributes::into_attributes;
 pub(crate) use axes::resolve_axis;

@@ -2,12 +2,12 @@
 
 use std::mem;
 
-use ndarray::{Array, ArrayRef, ArrayView, Dimension, Zip};
+use ndarray::{Array, ArrayRef, Dimension, Zip};
 
 use super::Plan;
 use crate::arguments::{Output, OutputArray};
 use crate::error::Result;
-use crate::index::{IndexInteger, OutOfBounds, Policy};
+use crate::index::{OutOfBounds, Policy};
 use crate::memory::{Filled, Gathering, Indices, Transfer, cloned, filled};
 
 /// The attributes of a gather.
@@ -19,21 +19,19 @@ pub(crate) trait Reads<A> {
 }
 
 /// What indices select, in a new array.
-pub(crate) fn read<A, D, I, Q, O>(
+pub(crate) fn read<A, D, O>(
     attributes: &dyn Reads<A>,
     data: &ArrayRef<A, D>,
-    indices: &ArrayView<'_, I, Q>,
+    indices: Indices<'_>,
 ) -> Result<Array<A, O>>
 where
     A: Clone + Send + Sync,
     D: Dimension,
-    I: IndexInteger,
-    Q: Dimension,
     O: Dimension,
 {
     let plan = attributes.plan(data.shape(), indices.shape())?;
     let shape: O = plan.shape(data.shape(), indices.shape());
-    let (indices, fill) = (Indices::of(indices), value(attributes.mode()));
+    let (indices, fill) = (indices, value(attributes.mode()));
     if const { mem::needs_drop::<A>() } {
         let references = filled(shape, None, |out| {
             plan.read(Transfer::references(data, fill, out), indices, false)
@@ -45,22 +43,20 @@ where
 }
 
 /// What indices select, in an array of the caller's.
-pub(crate) fn read_into<A, D, I, Q, O>(
+pub(crate) fn read_into<A, D, O>(
     attributes: &dyn Reads<A>,
     data: &ArrayRef<A, D>,
-    indices: &ArrayView<'_, I, Q>,
+    indices: Indices<'_>,
     out: &mut O,
 ) -> Result<()>
 where
     A: Clone + Send + Sync,
     D: Dimension,
-    I: IndexInteger,
-    Q: Dimension,
     O: OutputArray<A> + ?Sized,
 {
     let plan = attributes.plan(data.shape(), indices.shape())?;
     plan.check_output(data.shape(), indices.shape(), out.lengths())?;
-    let indices = Indices::of(indices);
+    let indices = indices;
     // An error must not cost a copy of an array that is shared.
     let checked = out.is_copied();
     if checked {

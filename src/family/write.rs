@@ -7,7 +7,7 @@ use ndarray::{Array, ArrayRef, ArrayView, Dimension, IxDyn};
 use super::{Kind, Plan};
 use crate::arguments::{AsArrayMut, AsArrayRef};
 use crate::error::{Error, Result};
-use crate::index::{IndexInteger, Policy};
+use crate::index::Policy;
 use crate::memory::{Folding, Indices, Kernels, Scattering};
 use crate::reduction::{self, Combining, Reduction};
 use crate::roll::{copy_over, standard_copy};
@@ -21,47 +21,43 @@ pub(crate) trait Writes {
 }
 
 /// A copy of the data with updates combined into it.
-pub(crate) fn write<A, D, I, Q, U>(
+pub(crate) fn write<A, D, U>(
     attributes: &dyn Writes,
     data: &ArrayRef<A, D>,
-    indices: &ArrayView<'_, I, Q>,
+    indices: Indices<'_>,
     updates: &ArrayView<'_, A, U>,
 ) -> Result<Array<A, D>>
 where
     A: Clone + Send + Sync,
     D: Dimension,
-    I: IndexInteger,
-    Q: Dimension,
     U: Dimension,
 {
     let combining = attributes.combining();
     let kernels = reduction::of::<A>(combining.reduction)?;
     let plan = attributes.plan(data.shape(), indices.shape(), updates.shape())?;
     let mut target = standard_copy(data)?;
-    let indices = plan.of_rows(Indices::of(indices));
+    let indices = plan.of_rows(indices);
     let written = Written { plan: &plan, indices, untouched: false };
     written.combine(&mut target, updates, kernels, combining)?;
     Ok(target)
 }
 
 /// Combines updates with the target.
-pub(crate) fn write_inplace<T, I, Q, U>(
+pub(crate) fn write_inplace<T, U>(
     attributes: &dyn Writes,
     target: &mut T,
-    indices: &ArrayView<'_, I, Q>,
+    indices: Indices<'_>,
     updates: &ArrayView<'_, T::Elem, U>,
 ) -> Result<()>
 where
     T: AsArrayMut<Elem: Clone + Send + Sync> + ?Sized,
-    I: IndexInteger,
-    Q: Dimension,
     U: Dimension,
 {
     let combining = attributes.combining();
     let kernels = reduction::of::<T::Elem>(combining.reduction)?;
     let shape = target.as_array().shape();
     let plan = attributes.plan(shape, indices.shape(), updates.shape())?;
-    let indices = plan.of_rows(Indices::of(indices));
+    let indices = plan.of_rows(indices);
     let bytes = target.as_array().len().saturating_mul(size_of::<T::Elem>());
     let discards = const { !mem::needs_drop::<T::Elem>() }
         && combining.reduction != Reduction::Mean
@@ -82,24 +78,22 @@ where
 }
 
 /// Changes the target by a function of the caller's.
-pub(crate) fn fold<T, I, Q, V, U, F>(
+pub(crate) fn fold<T, V, U, F>(
     attributes: &dyn Writes,
     target: &mut T,
-    indices: &ArrayView<'_, I, Q>,
+    indices: Indices<'_>,
     updates: &ArrayView<'_, V, U>,
     fold: &F,
 ) -> Result<()>
 where
     T: AsArrayMut<Elem: Send> + ?Sized,
-    I: IndexInteger,
-    Q: Dimension,
     V: Sync,
     U: Dimension,
     F: Fn(&mut T::Elem, &V) + Sync,
 {
     let shape = target.as_array().shape();
     let plan = attributes.plan(shape, indices.shape(), updates.shape())?;
-    let indices = plan.of_rows(Indices::of(indices));
+    let indices = plan.of_rows(indices);
     let (target, untouched) = plan.own(target, indices)?;
     let folding = Folding::new(fold);
     let written = Written { plan: &plan, indices, untouched };
@@ -150,7 +144,7 @@ impl Plan {
         if updates.ndim() > 0 {
             return Ok(None);
         }
-        let shape: IxDyn = self.shape(data, indices.layout().shape());
+        let shape: IxDyn = self.shape(data, indices.shape());
         match updates.broadcast(shape.clone()) {
             Some(updates) => Ok(Some(updates)),
             // More places than a view can have.

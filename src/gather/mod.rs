@@ -7,10 +7,9 @@ pub use attributes::{Gather, GatherArgument};
 
 use ndarray::{Array, ArrayD, DimAdd, Dimension, RemoveAxis};
 
-use crate::arguments::{ArrayLike, AsArrayRef, IntoAttributes, IntoAxis, OutputArray};
+use crate::arguments::{AsArrayRef, AsIndices, HoldIndices, IntoAttributes, IntoAxis, OutputArray};
 use crate::error::Result;
 use crate::family;
-use crate::index::IndexInteger;
 
 /// What a [`gather`](GatherExt::gather) from an array of dimension `D` by
 /// indices of dimension `Q` returns: an array of `D`'s rank, less one, plus
@@ -70,12 +69,12 @@ pub trait GatherExt: AsArrayRef {
         axis: impl IntoAxis,
     ) -> Result<Gathered<Self::Elem, Self::Dim, I::Dim>>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         Self::Elem: Clone + Send + Sync,
         Self::Dim: RemoveAxis,
         <Self::Dim as Dimension>::Smaller: DimAdd<I::Dim>,
     {
-        family::read(&Gather::along(axis), self.as_array(), &indices.view())
+        family::read(&Gather::along(axis), self.as_array(), indices.hold().indices())
     }
 
     /// Returns the slices of `self` that `indices` select, with batch dimensions
@@ -126,10 +125,10 @@ pub trait GatherExt: AsArrayRef {
         attributes: impl IntoAttributes<Gather<Self::Elem>>,
     ) -> Result<ArrayD<Self::Elem>>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::read(&attributes.into_attributes(), self.as_array(), &indices.view())
+        family::read(&attributes.into_attributes(), self.as_array(), indices.hold().indices())
     }
 
     /// Writes what [`gather_with`](Self::gather_with) returns into `out`, an
@@ -180,11 +179,16 @@ pub trait GatherExt: AsArrayRef {
         out: &mut O,
     ) -> Result<()>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         O: OutputArray<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::read_into(&attributes.into_attributes(), self.as_array(), &indices.view(), out)
+        family::read_into(
+            &attributes.into_attributes(),
+            self.as_array(),
+            indices.hold().indices(),
+            out,
+        )
     }
 }
 

@@ -7,10 +7,9 @@ pub use attributes::GatherElements;
 
 use ndarray::Array;
 
-use crate::arguments::{ArrayLike, AsArrayRef, IntoAttributes, IntoAxis, OutputArray};
+use crate::arguments::{AsArrayRef, AsIndices, HoldIndices, IntoAttributes, IntoAxis, OutputArray};
 use crate::error::Result;
 use crate::family;
-use crate::index::IndexInteger;
 
 /// Take one element for each index, along an axis: what NumPy calls
 /// `take_along_axis` and PyTorch `gather`.
@@ -66,10 +65,10 @@ pub trait GatherElementsExt: AsArrayRef {
         axis: impl IntoAxis,
     ) -> Result<Array<Self::Elem, I::Dim>>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::read(&GatherElements::along(axis), self.as_array(), &indices.view())
+        family::read(&GatherElements::along(axis), self.as_array(), indices.hold().indices())
     }
 
     /// Returns what [`gather_elements`](Self::gather_elements) does, with a
@@ -109,10 +108,10 @@ pub trait GatherElementsExt: AsArrayRef {
         attributes: impl IntoAttributes<GatherElements<Self::Elem>>,
     ) -> Result<Array<Self::Elem, I::Dim>>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::read(&attributes.into_attributes(), self.as_array(), &indices.view())
+        family::read(&attributes.into_attributes(), self.as_array(), indices.hold().indices())
     }
 
     /// Writes what [`gather_elements_with`](Self::gather_elements_with) returns
@@ -157,11 +156,16 @@ pub trait GatherElementsExt: AsArrayRef {
         out: &mut O,
     ) -> Result<()>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         O: OutputArray<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::read_into(&attributes.into_attributes(), self.as_array(), &indices.view(), out)
+        family::read_into(
+            &attributes.into_attributes(),
+            self.as_array(),
+            indices.hold().indices(),
+            out,
+        )
     }
 }
 

@@ -7,10 +7,9 @@ pub use attributes::GatherNd;
 
 use ndarray::ArrayD;
 
-use crate::arguments::{ArrayLike, AsArrayRef, IntoAttributes, OutputArray};
+use crate::arguments::{AsArrayRef, AsIndices, HoldIndices, IntoAttributes, OutputArray};
 use crate::error::Result;
 use crate::family;
-use crate::index::IndexInteger;
 
 /// Take elements or slices by tuples of indices, one index for each of the
 /// leading axes.
@@ -68,10 +67,10 @@ pub trait GatherNdExt: AsArrayRef {
     #[inline]
     fn gather_nd<I>(&self, indices: &I) -> Result<ArrayD<Self::Elem>>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::read(&GatherNd::new(), self.as_array(), &indices.view())
+        family::read(&GatherNd::new(), self.as_array(), indices.hold().indices())
     }
 
     /// Returns what [`gather_nd`](Self::gather_nd) does, with batch dimensions
@@ -119,10 +118,10 @@ pub trait GatherNdExt: AsArrayRef {
         attributes: impl IntoAttributes<GatherNd<Self::Elem>>,
     ) -> Result<ArrayD<Self::Elem>>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::read(&attributes.into_attributes(), self.as_array(), &indices.view())
+        family::read(&attributes.into_attributes(), self.as_array(), indices.hold().indices())
     }
 
     /// Writes what [`gather_nd_with`](Self::gather_nd_with) returns into `out`,
@@ -167,11 +166,16 @@ pub trait GatherNdExt: AsArrayRef {
         out: &mut O,
     ) -> Result<()>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         O: OutputArray<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::read_into(&attributes.into_attributes(), self.as_array(), &indices.view(), out)
+        family::read_into(
+            &attributes.into_attributes(),
+            self.as_array(),
+            indices.hold().indices(),
+            out,
+        )
     }
 }
 

@@ -61,7 +61,7 @@ impl IndexKind {
 ///
 /// Invariant: the elements of `array` are of the type that `kind` was made of.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Indices<'a> {
+pub struct Indices<'a> {
     array: Strided<'a>,
     kind: IndexKind,
 }
@@ -75,6 +75,10 @@ impl<'a> Indices<'a> {
 
     pub(crate) fn layout(&self) -> Layout<'a> {
         self.array.layout()
+    }
+
+    pub(crate) fn shape(&self) -> &'a [usize] {
+        self.layout().shape()
     }
 
     pub(super) fn start(&self) -> *const u8 {

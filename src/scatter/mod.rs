@@ -7,10 +7,11 @@ pub use attributes::Scatter;
 
 use ndarray::Array;
 
-use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxis, Updates};
+use crate::arguments::{
+    ArrayLike, AsArrayMut, AsArrayRef, AsIndices, HoldIndices, IntoAttributes, IntoAxis, Updates,
+};
 use crate::error::Result;
 use crate::family;
-use crate::index::IndexInteger;
 
 /// Write or reduce slices along an axis at indices: the other direction of
 /// [`gather`](crate::GatherExt::gather), and, as a sum, its gradient.
@@ -66,11 +67,16 @@ pub trait ScatterExt: AsArrayRef {
         axis: impl IntoAxis,
     ) -> Result<Array<Self::Elem, Self::Dim>>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::write(&Scatter::along(axis), self.as_array(), &indices.view(), &updates.updates())
+        family::write(
+            &Scatter::along(axis),
+            self.as_array(),
+            indices.hold().indices(),
+            &updates.updates(),
+        )
     }
 
     /// Returns a copy of `self` with `updates` reduced into slices. The
@@ -127,12 +133,12 @@ pub trait ScatterExt: AsArrayRef {
         attributes: impl IntoAttributes<Scatter>,
     ) -> Result<Array<Self::Elem, Self::Dim>>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write(&attributes, self.as_array(), &indices.view(), &updates.updates())
+        family::write(&attributes, self.as_array(), indices.hold().indices(), &updates.updates())
     }
 
     /// Reduces `updates` into slices of `self` in place, or overwrites them. The
@@ -186,12 +192,12 @@ pub trait ScatterExt: AsArrayRef {
     ) -> Result<()>
     where
         Self: AsArrayMut,
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write_inplace(&attributes, self, &indices.view(), &updates.updates())
+        family::write_inplace(&attributes, self, indices.hold().indices(), &updates.updates())
     }
 
     /// Changes `self` in place by a function that is called once for each element
@@ -248,13 +254,13 @@ pub trait ScatterExt: AsArrayRef {
     ) -> Result<()>
     where
         Self: AsArrayMut,
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         U: ArrayLike<Elem: Sync> + ?Sized,
         Self::Elem: Send,
         F: Fn(&mut Self::Elem, &U::Elem) + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::fold(&attributes, self, &indices.view(), &updates.view(), &f)
+        family::fold(&attributes, self, indices.hold().indices(), &updates.view(), &f)
     }
 }
 

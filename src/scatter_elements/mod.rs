@@ -7,10 +7,11 @@ use ndarray::Array;
 
 pub use attributes::{ScatterArgument, ScatterElements};
 
-use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, IntoAxis, Updates};
+use crate::arguments::{
+    ArrayLike, AsArrayMut, AsArrayRef, AsIndices, HoldIndices, IntoAttributes, IntoAxis, Updates,
+};
 use crate::error::Result;
 use crate::family;
-use crate::index::IndexInteger;
 
 /// Write or reduce updates into an array at indices along an axis.
 ///
@@ -76,12 +77,12 @@ pub trait ScatterElementsExt: AsArrayRef {
         axis: impl IntoAxis,
     ) -> Result<Array<Self::Elem, Self::Dim>>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = ScatterElements::along(axis);
-        family::write(&attributes, self.as_array(), &indices.view(), &updates.updates())
+        family::write(&attributes, self.as_array(), indices.hold().indices(), &updates.updates())
     }
 
     /// Returns a copy of `self` with `updates` reduced into the elements that
@@ -130,12 +131,12 @@ pub trait ScatterElementsExt: AsArrayRef {
         attributes: impl IntoAttributes<ScatterElements>,
     ) -> Result<Array<Self::Elem, Self::Dim>>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write(&attributes, self.as_array(), &indices.view(), &updates.updates())
+        family::write(&attributes, self.as_array(), indices.hold().indices(), &updates.updates())
     }
 
     /// Reduces `updates` into `self` in place, or overwrites elements of any
@@ -189,12 +190,12 @@ pub trait ScatterElementsExt: AsArrayRef {
     ) -> Result<()>
     where
         Self: AsArrayMut,
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write_inplace(&attributes, self, &indices.view(), &updates.updates())
+        family::write_inplace(&attributes, self, indices.hold().indices(), &updates.updates())
     }
 
     /// Changes `self` in place by a function that is called once for each element
@@ -248,13 +249,13 @@ pub trait ScatterElementsExt: AsArrayRef {
     ) -> Result<()>
     where
         Self: AsArrayMut,
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         U: ArrayLike<Elem: Sync> + ?Sized,
         Self::Elem: Send,
         F: Fn(&mut Self::Elem, &U::Elem) + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::fold(&attributes, self, &indices.view(), &updates.view(), &f)
+        family::fold(&attributes, self, indices.hold().indices(), &updates.view(), &f)
     }
 }
 

@@ -7,10 +7,11 @@ pub use attributes::ScatterNd;
 
 use ndarray::Array;
 
-use crate::arguments::{ArrayLike, AsArrayMut, AsArrayRef, IntoAttributes, Updates};
+use crate::arguments::{
+    ArrayLike, AsArrayMut, AsArrayRef, AsIndices, HoldIndices, IntoAttributes, Updates,
+};
 use crate::error::Result;
 use crate::family;
-use crate::index::IndexInteger;
 
 /// Write or reduce elements or slices at tuples of indices, one index for each
 /// of the leading axes: the other direction of
@@ -68,11 +69,16 @@ pub trait ScatterNdExt: AsArrayRef {
     #[inline]
     fn scatter_nd<I, U>(&self, indices: &I, updates: &U) -> Result<Array<Self::Elem, Self::Dim>>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::write(&ScatterNd::new(), self.as_array(), &indices.view(), &updates.updates())
+        family::write(
+            &ScatterNd::new(),
+            self.as_array(),
+            indices.hold().indices(),
+            &updates.updates(),
+        )
     }
 
     /// Returns a copy of `self` with `updates` reduced into elements or slices
@@ -118,12 +124,12 @@ pub trait ScatterNdExt: AsArrayRef {
         attributes: impl IntoAttributes<ScatterNd>,
     ) -> Result<Array<Self::Elem, Self::Dim>>
     where
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write(&attributes, self.as_array(), &indices.view(), &updates.updates())
+        family::write(&attributes, self.as_array(), indices.hold().indices(), &updates.updates())
     }
 
     /// Reduces `updates` into elements or slices of `self` in place, or
@@ -172,12 +178,12 @@ pub trait ScatterNdExt: AsArrayRef {
     ) -> Result<()>
     where
         Self: AsArrayMut,
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         U: Updates<Self::Elem> + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write_inplace(&attributes, self, &indices.view(), &updates.updates())
+        family::write_inplace(&attributes, self, indices.hold().indices(), &updates.updates())
     }
 
     /// Changes `self` in place by a function that is called once for each element
@@ -231,13 +237,13 @@ pub trait ScatterNdExt: AsArrayRef {
     ) -> Result<()>
     where
         Self: AsArrayMut,
-        I: ArrayLike<Elem: IndexInteger> + ?Sized,
+        I: AsIndices + ?Sized,
         U: ArrayLike<Elem: Sync> + ?Sized,
         Self::Elem: Send,
         F: Fn(&mut Self::Elem, &U::Elem) + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::fold(&attributes, self, &indices.view(), &updates.view(), &f)
+        family::fold(&attributes, self, indices.hold().indices(), &updates.view(), &f)
     }
 }
 

@@ -1,0 +1,48 @@
+//! What may be passed as indices.
+
+use ndarray::{ArrayView, Dimension};
+
+use super::ArrayLike;
+use crate::index::IndexInteger;
+use crate::memory::Indices;
+
+/// Whatever can be read as indices: all that is [`ArrayLike`] of an integer
+/// type, and an [`IndexPlan`](crate::IndexPlan).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read as indices",
+    label = "expected integers in an array, a view, a slice, `[I; N]` or `Vec<I>`, or an `IndexPlan`",
+    note = "indices of several dimensions are arrays: `ndarray::array![[0, 1], [2, 3]]`"
+)]
+pub trait AsIndices {
+    /// The dimension type.
+    type Dim: Dimension;
+
+    /// What holds the indices during a call.
+    #[doc(hidden)]
+    fn hold(&self) -> impl HoldIndices;
+}
+
+/// Lends indices to a call, without their type.
+#[doc(hidden)]
+pub trait HoldIndices {
+    fn indices(&self) -> Indices<'_>;
+}
+
+impl<L> AsIndices for L
+where
+    L: ArrayLike<Elem: IndexInteger> + ?Sized,
+{
+    type Dim = L::Dim;
+
+    #[inline]
+    fn hold(&self) -> impl HoldIndices {
+        self.view()
+    }
+}
+
+impl<I: IndexInteger, D: Dimension> HoldIndices for ArrayView<'_, I, D> {
+    #[inline]
+    fn indices(&self) -> Indices<'_> {
+        Indices::of(self)
+    }
+}
