@@ -208,6 +208,45 @@ pub enum Error {
         indices_rank: usize,
     },
 
+    /// An [`IndexPlan`](crate::IndexPlan) was made for an axis of another length.
+    #[error("the plan of indices is for an axis of length {plan}, axis {axis} has length {len}")]
+    PlanLength {
+        /// The length that the plan was made for.
+        plan: usize,
+        /// The axis of the data that its indices were to select along, counted
+        /// from 0.
+        axis: usize,
+        /// The length of that axis.
+        len: usize,
+    },
+
+    /// An [`IndexPlan`](crate::IndexPlan) of tuples whose last axis does not hold
+    /// a number for each length, or which was given to an operation without tuples.
+    #[error(
+        "a plan of tuples for axes of lengths {lens:?} was given for {numbers} (expected a number for \
+         each axis, at least one)", numbers = Numbers(*.numbers)
+    )]
+    PlanTuples {
+        /// How many numbers make an index.
+        numbers: usize,
+        /// The lengths that the plan is for.
+        lens: Vec<usize>,
+    },
+
+    /// An [`IndexPlan`](crate::IndexPlan) does one thing with indices out of
+    /// bounds, the attributes of the call another.
+    #[error(
+        "the plan of indices does {plan} those out of bounds, the call would {call} them (expected \
+         attributes that say the same, or nothing; a gather needs a value to fill with where a \
+         plan does skip)"
+    )]
+    PlanOutOfBounds {
+        /// What the plan does: `"refuse"`, `"skip"`, `"clip"` or `"wrap"`.
+        plan: &'static str,
+        /// What the call would do.
+        call: &'static str,
+    },
+
     /// `out` of an `_into` call has the wrong shape.
     #[error("out has shape {actual:?}, the result has shape {expected:?}")]
     OutShapeMismatch {
@@ -292,6 +331,17 @@ impl fmt::Display for TupleLengths {
         match self.0 {
             0 => f.write_str("none will do"),
             most => write!(f, "1..={most}"),
+        }
+    }
+}
+
+struct Numbers(usize);
+
+impl fmt::Display for Numbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => f.write_str("indices of 1 number"),
+            numbers => write!(f, "indices of {numbers} numbers"),
         }
     }
 }

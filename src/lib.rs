@@ -162,7 +162,7 @@ pub use error::{Error, Result};
 pub use gather::{Gather, GatherArgument, GatherExt, Gathered};
 pub use gather_elements::{GatherElements, GatherElementsExt};
 pub use gather_nd::{GatherNd, GatherNdExt};
-pub use index::{IndexInteger, OutOfBounds};
+pub use index::{IndexInteger, IndexPlan, OutOfBounds};
 pub use ndarray;
 pub use reduction::{ReduceElement, Reduction};
 pub use roll::RollExt;

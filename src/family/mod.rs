@@ -15,14 +15,14 @@ use std::iter;
 use std::ops::Range;
 
 use ndarray::Dimension;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 pub(crate) use read::{Reads, fill, read, read_into};
 pub(crate) use write::{Writes, fold, write, write_inplace};
 
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::memory::{Axes, Indices};
+use crate::memory::{Axes, Indices, Lens};
 
 /// An operation that cannot fail any more, but for its indices.
 #[derive(Debug, Clone)]
@@ -54,6 +54,30 @@ impl Plan {
         for &(axis, len) in &self.selected {
             self.policy = policy.on_axis(axis, len, indices)?;
         }
+        Ok(self)
+    }
+
+    /// With what was decided where the indices are those of a plan, if they are
+    /// for these axes.
+    pub(crate) fn by(mut self, indices: Indices<'_>) -> Result<Self> {
+        let Some(positions) = indices.positions() else { return Ok(self) };
+        let lens: SmallVec<[usize; 4]> = match positions.lens() {
+            Lens::One(len) => smallvec![*len; self.selected.len()],
+            Lens::Each(lens) => lens.clone(),
+        };
+        if lens.len() != self.selected.len() {
+            let numbers = self.selected.len();
+            return Err(Error::PlanTuples { numbers, lens: lens.to_vec() });
+        }
+        let mut axes = iter::zip(&lens, &self.selected);
+        if let Some((&plan, &(axis, len))) = axes.find(|(plan, (_, len))| *plan != len) {
+            return Err(Error::PlanLength { plan, axis, len });
+        }
+        let (plan, call) = (positions.policy(), self.policy);
+        if plan != Policy::Refuse && call != Policy::Refuse && plan != call {
+            return Err(Error::PlanOutOfBounds { plan: plan.name(), call: call.name() });
+        }
+        self.policy = if positions.has_gaps() { Policy::Skip } else { Policy::Refuse };
         Ok(self)
     }
 

@@ -6,7 +6,7 @@ use ndarray::{Array, ArrayRef, Dimension, Zip};
 
 use super::Plan;
 use crate::arguments::{Output, OutputArray};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::index::{OutOfBounds, Policy};
 use crate::memory::{Filled, Gathering, Indices, Transfer, cloned, filled};
 
@@ -29,7 +29,7 @@ where
     D: Dimension,
     O: Dimension,
 {
-    let plan = attributes.plan(data.shape(), indices.shape())?;
+    let plan = planned(attributes, data.shape(), indices)?;
     let shape: O = plan.shape(data.shape(), indices.shape());
     let (indices, fill) = (indices, value(attributes.mode()));
     if const { mem::needs_drop::<A>() } {
@@ -54,7 +54,7 @@ where
     D: Dimension,
     O: OutputArray<A> + ?Sized,
 {
-    let plan = attributes.plan(data.shape(), indices.shape())?;
+    let plan = planned(attributes, data.shape(), indices)?;
     plan.check_output(data.shape(), indices.shape(), out.lengths())?;
     let indices = indices;
     // An error must not cost a copy of an array that is shared.
@@ -65,6 +65,16 @@ where
     fill(data, value(attributes.mode()), out.output(), |transfer, untouched| {
         plan.read(transfer, indices, untouched && !checked)
     })
+}
+
+/// The plan of a gather, whose indices may be those of a plan.
+fn planned<A>(attributes: &dyn Reads<A>, data: &[usize], indices: Indices<'_>) -> Result<Plan> {
+    let skips = indices.positions().is_some_and(|made| made.policy() == Policy::Skip);
+    if skips && value(attributes.mode()).is_none() {
+        let (plan, call) = (Policy::Skip.name(), attributes.mode().reading()?.name());
+        return Err(Error::PlanOutOfBounds { plan, call });
+    }
+    attributes.plan(data, indices.shape())?.by(indices)
 }
 
 /// What fills slices that indices out of bounds select, if anything.

@@ -34,7 +34,7 @@ where
 {
     let combining = attributes.combining();
     let kernels = reduction::of::<A>(combining.reduction)?;
-    let plan = attributes.plan(data.shape(), indices.shape(), updates.shape())?;
+    let plan = attributes.plan(data.shape(), indices.shape(), updates.shape())?.by(indices)?;
     let mut target = standard_copy(data)?;
     let indices = plan.of_rows(indices);
     let written = Written { plan: &plan, indices, untouched: false };
@@ -56,7 +56,7 @@ where
     let combining = attributes.combining();
     let kernels = reduction::of::<T::Elem>(combining.reduction)?;
     let shape = target.as_array().shape();
-    let plan = attributes.plan(shape, indices.shape(), updates.shape())?;
+    let plan = attributes.plan(shape, indices.shape(), updates.shape())?.by(indices)?;
     let indices = plan.of_rows(indices);
     let bytes = target.as_array().len().saturating_mul(size_of::<T::Elem>());
     let discards = const { !mem::needs_drop::<T::Elem>() }
@@ -92,7 +92,7 @@ where
     F: Fn(&mut T::Elem, &V) + Sync,
 {
     let shape = target.as_array().shape();
-    let plan = attributes.plan(shape, indices.shape(), updates.shape())?;
+    let plan = attributes.plan(shape, indices.shape(), updates.shape())?.by(indices)?;
     let indices = plan.of_rows(indices);
     let (target, untouched) = plan.own(target, indices)?;
     let folding = Folding::new(fold);

@@ -21,7 +21,7 @@ pub trait IndexInteger: num_traits::PrimInt + Send + Sync + Sealed + 'static {
 }
 
 /// What an index means along an axis of `len` elements.
-pub(crate) trait Meaning: Copy + PartialEq + 'static {
+pub(crate) trait Meaning: Copy + PartialOrd + 'static {
     /// The position from the front that a value in `-len..=len - 1` means;
     /// some number `>= len` for every other value.
     fn position(self, len: usize) -> u64;

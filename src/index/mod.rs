@@ -3,10 +3,12 @@
 
 mod integer;
 mod out_of_bounds;
+mod plan;
 
 pub use integer::IndexInteger;
 pub(crate) use integer::Meaning;
 pub use out_of_bounds::OutOfBounds;
+pub use plan::IndexPlan;
 
 use crate::error::{Error, Result};
 
@@ -24,16 +26,22 @@ pub(crate) enum Policy {
 }
 
 impl Policy {
+    /// What it does with an index out of bounds, for messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Policy::Refuse => "refuse",
+            Policy::Skip => "skip",
+            Policy::Clip => "clip",
+            Policy::Wrap => "wrap",
+        }
+    }
+
     /// Refuses to map indices onto an axis without elements. `indices` is their
     /// shape: where there are none, nothing is mapped.
     pub(crate) fn on_axis(self, axis: usize, len: usize, indices: &[usize]) -> Result<Self> {
-        let mode = match self {
-            Policy::Clip => "clip",
-            Policy::Wrap => "wrap",
-            Policy::Refuse | Policy::Skip => return Ok(self),
-        };
-        if len == 0 && !indices.contains(&0) {
-            return Err(Error::EmptyAxis { mode, axis });
+        let maps = matches!(self, Policy::Clip | Policy::Wrap);
+        if maps && len == 0 && !indices.contains(&0) {
+            return Err(Error::EmptyAxis { mode: self.name(), axis });
         }
         Ok(self)
     }

@@ -17,6 +17,26 @@ pub(crate) fn repeated<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
     Ok(vec)
 }
 
+/// As many zeros, which memory fresh from the system need not be filled with.
+#[allow(unsafe_code)]
+pub(super) fn zeroed(len: usize) -> Result<Vec<u32>> {
+    let bytes = len.saturating_mul(size_of::<u32>());
+    let refused = Error::AllocationFailed { bytes };
+    let Ok(layout) = std::alloc::Layout::array::<u32>(len) else { return Err(refused) };
+    if bytes == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the layout has a size.
+    let start = unsafe { std::alloc::alloc_zeroed(layout) };
+    if start.is_null() {
+        return Err(refused);
+    }
+    expect_large_writes(start, bytes);
+    // SAFETY: memory of the global allocator with the layout of so many numbers,
+    // all of them zero.
+    Ok(unsafe { Vec::from_raw_parts(start.cast(), len, len) })
+}
+
 /// From this size on NumPy advises huge pages too; below it allocations mostly
 /// come back from the allocator with their pages already mapped.
 const LARGE: usize = 4 << 20;

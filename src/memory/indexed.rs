@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::buffer::{Buffer, Slots};
 use super::indices::{CHUNK, Indices, Lane, NOWHERE};
+use super::plan::{Listed, Listing};
 use super::tile::{Kernel, Next, Places, Tile};
 use super::walk::{Component, Cursor, Loop, Loops, Offsets, Walk, turns};
 use crate::index::Policy;
@@ -55,6 +56,8 @@ pub(super) enum Cut {
     /// The innermost loop over entries alone.
     Band,
     Inner,
+    /// The loop over entries, whose indices are sorted, where they change.
+    Segments,
     /// No loop: each part looks at all entries and takes those that select in
     /// its share of the target, in their order.
     Targets,
@@ -97,6 +100,7 @@ impl Part {
                 let units = share(all.entries.end / unit);
                 all.entries = units.start * unit..units.end * unit;
             }
+            Cut::Segments => all.entries = share(all.entries.end),
             Cut::Band => all.band = walk.nest().last().map(|band| share(band.len)),
             Cut::Inner => all.inner = share(all.inner.end),
             Cut::Targets => all.targets = Some(targets(&walk.components, parts, part)),
@@ -126,6 +130,17 @@ struct Rooms<'b> {
     other: Buffer<'b>,
 }
 
+impl<'b> Rooms<'b> {
+    #[inline(always)]
+    fn new([offsets, places, other]: &'b mut [Slots; 3]) -> Self {
+        Rooms {
+            offsets: Buffer::new(offsets),
+            places: Buffer::new(places),
+            other: Buffer::new(other),
+        }
+    }
+}
+
 /// Entries whose offsets are in the room.
 struct Chunk {
     base: Offsets,
@@ -149,17 +164,76 @@ impl Run<'_> {
     /// names a loop that the invariant of [`Part`] allows to be cut.
     #[allow(unsafe_code)]
     pub(super) unsafe fn run(&self, cut: Cut, parts: usize) {
-        parallel::run(parts, &|part| self.part(&Part::of(self.walk, cut, parts, part)));
+        parallel::run(parts, &|part| {
+            let mut part = Part::of(self.walk, cut, parts, part);
+            if cut == Cut::Segments {
+                let Range { start, end } = part.entries;
+                part.entries = self.segment(start)..self.segment(end);
+            }
+            self.part(&part);
+        });
+    }
+
+    /// The first entry from this one on whose index is not that of the entry
+    /// before it. The indices are sorted.
+    fn segment(&self, entry: usize) -> usize {
+        let all = turns(self.walk.nest());
+        match (&self.indices, self.walk.nest().last()) {
+            (Some(indices), Some(run)) if (1..all).contains(&entry) => {
+                // SAFETY: entries of the loop over the indices' own axes.
+                #[allow(unsafe_code)]
+                let index = |entry: usize| unsafe {
+                    indices.value(self.walk.base.after(entry, run.step).indices)
+                };
+                let (before, mut first, mut end) = (index(entry - 1), entry, all);
+                while first < end {
+                    let middle = first + (end - first) / 2;
+                    if index(middle) == before { first = middle + 1 } else { end = middle }
+                }
+                first
+            }
+            _ => entry,
+        }
+    }
+
+    /// Does all of it as a plan has listed it, in `parts` parts.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run) for a scatter, of which `listing` is one
+    /// ([`Indices::listing`]).
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn run_listed(&self, listing: &Listing, parts: usize) {
+        parallel::run(parts, &|part| self.listed(listing.part(parts, part)));
+    }
+
+    /// The updates of some targets: each chunk of them as a tile, as if the
+    /// indices had been read in this order.
+    fn listed(&self, Listed { entries, targets }: Listed<'_>) {
+        let mut slots: [Slots; 3] = [[MaybeUninit::uninit(); CHUNK]; 3];
+        let mut rooms = Rooms::new(&mut slots);
+        let (walk, whole) = (self.walk, Part::of(self.walk, Cut::Inner, 1, 0));
+        // Places in the list, and, since their steps are even, places in all the
+        // axes that are selected along.
+        let listed = walk.nest().last().copied().unwrap_or(Loop::ONCE);
+        let listed = Component { len: listed.len, step: listed.step.listed, at: 0 };
+        let space = walk.components.iter().map(|one| one.len).product();
+        let step = walk.components.last().map_or(0, |one| one.step);
+        let selected = Component { len: space, step, at: 0 };
+        for (entries, targets) in entries.chunks(CHUNK).zip(targets.chunks(CHUNK)) {
+            rooms.offsets.clear();
+            rooms.places.clear();
+            let inside = rooms.offsets.extend_resolved(targets, selected)
+                & rooms.places.extend_resolved(entries, listed);
+            assert!(inside, "lists of another walk");
+            let (every, next) = (None, Next::NONE);
+            let chunk = Chunk { base: walk.base, every, gaps: false, adjacent: false, next };
+            self.shared(&chunk, &rooms, &whole);
+        }
     }
 
     fn part(&self, part: &Part) {
         let mut slots: [Slots; 3] = [[MaybeUninit::uninit(); CHUNK]; 3];
-        let [offsets, places, other] = &mut slots;
-        let mut rooms = Rooms {
-            offsets: Buffer::new(offsets),
-            places: Buffer::new(places),
-            other: Buffer::new(other),
-        };
+        let mut rooms = Rooms::new(&mut slots);
         let walk = self.walk;
         let base = walk
             .base

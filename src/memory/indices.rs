@@ -10,8 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ndarray::{ArrayRef, Dimension};
 use smallvec::SmallVec;
 
+use super::buffer::Buffer;
+use super::plan::{Listing, Positions};
 use super::strided::{Layout, Strided};
-use super::walk::{Component, Cursor, Loop, Loops, Offsets, merge, turns};
+use super::walk::{Component, Cursor, Loop, Loops, Offsets, Walk, merge, turns};
 use crate::error::{Error, Result};
 use crate::index::{IndexInteger, Meaning, Policy};
 use crate::parallel::{self, Cost};
@@ -41,6 +43,7 @@ pub struct IndexKind {
     resolve: unsafe fn(Lane, Component, Policy, &mut [MaybeUninit<isize>]) -> bool,
     all_inside: unsafe fn(Lane, usize, usize) -> bool,
     all_same: unsafe fn(Lane, usize) -> bool,
+    all_sorted: unsafe fn(Lane, usize) -> bool,
     value: unsafe fn(*const u8) -> i128,
 }
 
@@ -52,6 +55,7 @@ impl IndexKind {
             resolve: resolve::<I>,
             all_inside: all_inside::<I>,
             all_same: all_same::<I>,
+            all_sorted: all_sorted::<I>,
             value: value::<I>,
         }
     }
@@ -64,13 +68,87 @@ impl IndexKind {
 pub struct Indices<'a> {
     array: Strided<'a>,
     kind: IndexKind,
+    /// What was found out about them once, where they are those of a plan.
+    positions: Option<&'a Positions>,
 }
 
 impl<'a> Indices<'a> {
     #[inline]
     pub(crate) fn of<I: IndexInteger, Q: Dimension>(array: &'a ArrayRef<I, Q>) -> Self {
         assert!((I::KIND.element)() == TypeId::of::<I>(), "functions of another index type");
-        Indices { array: Strided::of(array), kind: I::KIND }
+        Indices { array: Strided::of(array), kind: I::KIND, positions: None }
+    }
+
+    /// Those of a plan, in bounds already, but for those that select nothing.
+    pub(super) fn planned<I: IndexInteger, Q: Dimension>(
+        array: &'a ArrayRef<I, Q>,
+        positions: &'a Positions,
+    ) -> Self {
+        Indices { positions: Some(positions), ..Indices::of(array) }
+    }
+
+    /// Whether each index of a walk is an entry of its one loop over entries, and
+    /// no target comes again after another. Looked at is little further than the
+    /// first index that is less than the one before.
+    pub(super) fn are_sorted(&self, walk: &Walk, policy: Policy) -> bool {
+        let ([entries], [_]) = (walk.nest(), &walk.components[..]) else { return false };
+        // Different indices then select different targets.
+        let distinct = matches!(policy, Policy::Refuse | Policy::Skip);
+        let own = walk.shared().iter().all(|one| !one.reads_indices());
+        if !(distinct && own && entries.entries && entries.step.indices != 0) {
+            return false;
+        }
+        let lane = self.lane(walk.base.indices, entries.step.indices);
+        // SAFETY: the loop over the indices' own axes.
+        #[allow(unsafe_code)]
+        unsafe {
+            (self.kind.all_sorted)(lane, entries.len)
+        }
+    }
+
+    /// The index at an offset of so many bytes.
+    ///
+    /// # Safety
+    /// There is one.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn value(&self, at: isize) -> i128 {
+        // SAFETY: the caller's promise.
+        unsafe { (self.kind.value)(self.start().wrapping_offset(at)) }
+    }
+
+    /// How several threads share the updates of a walk, where a plan has listed
+    /// them: each index is an entry of the one loop over entries.
+    pub(super) fn listing(&self, walk: &Walk) -> Option<&'a Listing> {
+        let positions = self.positions?;
+        let [entries] = walk.nest() else { return None };
+        let numbers = walk.components.len();
+        let each = entries.entries
+            && entries.step.indices == self.kind.size as isize
+            && entries.len * numbers == self.layout().len()
+            && walk.base.indices == 0;
+        // Offsets are then proportional to the targets' numbers.
+        let even = walk
+            .components
+            .windows(2)
+            .all(|pair| pair[1].step.checked_mul(pair[1].len as isize) == Some(pair[0].step));
+        let along = positions.are_along(walk.components.iter().map(|one| one.len));
+        if each && even && along { positions.listing() } else { None }
+    }
+
+    /// How many updates each target of a walk gets, where a plan knows: its
+    /// loops go over all indices, and lanes share these.
+    pub(super) fn counts(&self, walk: &Walk) -> Option<&'a [u32]> {
+        let positions = self.positions?;
+        let entries = walk.loops.iter().filter(|one| one.entries).map(|one| one.len);
+        let all = entries.product::<usize>() * walk.components.len() == self.layout().len();
+        let shared = walk.loops.iter().all(|one| one.entries || !one.reads_indices());
+        let same = positions.are_along(walk.components.iter().map(|one| one.len));
+        if all && shared && same { positions.counts().ok() } else { None }
+    }
+
+    /// The plan that these were made from.
+    pub(crate) fn positions(&self) -> Option<&'a Positions> {
+        self.positions
     }
 
     pub(crate) fn layout(&self) -> Layout<'a> {
@@ -83,6 +161,11 @@ impl<'a> Indices<'a> {
 
     pub(super) fn start(&self) -> *const u8 {
         self.array.start()
+    }
+
+    /// The lane that starts at an offset of so many bytes.
+    pub(super) fn lane(&self, at: isize, step: isize) -> Lane {
+        Lane { start: self.start().wrapping_offset(at), step }
     }
 
     /// Writes the offsets that as many indices of a lane select as there are
@@ -113,7 +196,7 @@ impl<'a> Indices<'a> {
         let layout = self.layout();
         let rows: usize = layout.shape()[..=axis].iter().product();
         let width: usize = layout.shape()[axis + 1..].iter().product();
-        if width < WIDE || rows == 0 || !layout.is_dense() {
+        if width < WIDE || rows == 0 || !layout.is_dense() || self.positions.is_some() {
             return self;
         }
         let differ = AtomicBool::new(false);
@@ -139,6 +222,16 @@ impl<'a> Indices<'a> {
         Indices { array: self.array.repeating_from(axis + 1), ..self }
     }
 
+    /// The same indices, each once where it repeats along the last axes.
+    pub(super) fn without_repeats(self) -> Self {
+        let repeated = |axis: usize| {
+            let rows = self.of_rows(axis);
+            (rows.layout().stride(axis + 1) == 0 && self.layout().stride(axis + 1) != 0)
+                .then_some(rows)
+        };
+        (0..self.shape().len().saturating_sub(1)).find_map(repeated).unwrap_or(self)
+    }
+
     /// Whether there are many, that take at least twice as many bytes as a
     /// target, none of which stands for several updates.
     pub(crate) fn outweigh(&self, target: usize) -> bool {
@@ -148,7 +241,9 @@ impl<'a> Indices<'a> {
         let own = (0..layout.shape().len())
             .all(|axis| layout.shape()[axis] <= 1 || layout.stride(axis) != 0);
         let count = layout.len();
-        own && count >= MANY && count.saturating_mul(self.kind.size) >= target.saturating_mul(2)
+        own && self.positions.is_none()
+            && count >= MANY
+            && count.saturating_mul(self.kind.size) >= target.saturating_mul(2)
     }
 
     /// Whether each number of an index can be mapped as this policy does: not
@@ -162,6 +257,7 @@ impl<'a> Indices<'a> {
         let rank = self.layout().shape().len();
         let axes = if components.len() == 1 { rank } else { rank - 1 };
         self.layout().is_empty()
+            || self.positions.is_some()
             || components.iter().all(|one| self.component_inside(axes, one.at, one.len))
     }
 
@@ -175,7 +271,8 @@ impl<'a> Indices<'a> {
                 if tuples { self.layout().stride(axes).wrapping_mul(number as isize) } else { 0 };
             self.component_inside(axes, at, len)
         };
-        if self.layout().is_empty() || selected.iter().enumerate().all(inside) {
+        let known = self.layout().is_empty() || self.positions.is_some();
+        if known || selected.iter().enumerate().all(inside) {
             return Ok(());
         }
         Err(self.first_outside(selected, tuples))
@@ -277,6 +374,22 @@ impl<'a> Indices<'a> {
                 }
                 position[axis] = 0;
             }
+        }
+    }
+}
+
+impl Buffer<'_> {
+    /// Adds the offsets of positions along an axis; tells whether all of them
+    /// are in bounds.
+    #[inline]
+    pub(super) fn extend_resolved(&mut self, positions: &[u32], component: Component) -> bool {
+        let write = |slots: &mut [MaybeUninit<isize>]| {
+            resolve_slice(positions, component, Policy::Refuse, slots)
+        };
+        // SAFETY: it writes as many slots as there are positions.
+        #[allow(unsafe_code)]
+        unsafe {
+            self.extend(positions.len(), write)
         }
     }
 }
@@ -419,6 +532,24 @@ unsafe fn all_same<I: Meaning>(lane: Lane, count: usize) -> bool {
     let indices = unsafe { std::slice::from_raw_parts(lane.start.cast::<I>(), count) };
     let first = indices[0];
     indices.iter().fold(true, |same, &index| same & (index == first))
+}
+
+/// Whether no index of a lane is negative, or less than the one before.
+///
+/// # Safety
+/// They are readable values of `I`.
+#[allow(unsafe_code)]
+unsafe fn all_sorted<I: Meaning>(lane: Lane, count: usize) -> bool {
+    // SAFETY: the caller's promise.
+    let at =
+        |k: usize| unsafe { *lane.start.cast::<I>().wrapping_byte_offset(k as isize * lane.step) };
+    let rises = |k: usize| at(k - 1) <= at(k);
+    at(0).value() >= 0
+        && (1..count).step_by(CHUNK).all(|first| {
+            let rest = first..(first + CHUNK).min(count);
+            // Mostly the first few tell; then blocks without a branch.
+            rises(first) && rest.fold(true, |all, k| all & rises(k))
+        })
 }
 
 /// # Safety

@@ -138,8 +138,18 @@ impl<'t> Tile<'t> {
                     }
                 }
                 Places::Each(places) => {
-                    for (&offset, &place) in self.offsets.iter().zip(places) {
+                    let visit = |offset: isize, place: isize| {
                         visit(selected.wrapping_offset(offset), listed.wrapping_offset(place));
+                    };
+                    let blocks = self.offsets.chunks_exact(BLOCK).zip(places.chunks_exact(BLOCK));
+                    for (offsets, places) in blocks {
+                        for k in 0..BLOCK {
+                            visit(offsets[k], places[k]);
+                        }
+                    }
+                    let rest = self.offsets.len() / BLOCK * BLOCK;
+                    for (&offset, &place) in self.offsets[rest..].iter().zip(&places[rest..]) {
+                        visit(offset, place);
                     }
                 }
             }

@@ -3,21 +3,22 @@
 
 use std::mem::MaybeUninit;
 
-use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD};
+use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, IxDyn};
 use opkernels::{
-    Gather, GatherElements, GatherElementsExt, GatherExt, GatherNd, GatherNdExt, OutOfBounds,
-    Result, Scatter, ScatterElements, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt,
+    AsIndices, Gather, GatherElements, GatherElementsExt, GatherExt, GatherNd, GatherNdExt,
+    OutOfBounds, Result, Scatter, ScatterElements, ScatterElementsExt, ScatterExt, ScatterNd,
+    ScatterNdExt,
 };
 
 use super::oracle::{Kind, Reducing};
 use super::reduce::Reduce;
-use super::value::{Index, Value};
+use super::value::Value;
 
 /// Whatever is gathered, in a new array.
-pub(crate) fn read<A: Value, I: Index>(
+pub(crate) fn read<A: Value, I: AsIndices<Dim = IxDyn> + ?Sized>(
     kind: Kind,
     data: &ArrayViewD<'_, A>,
-    indices: &ArrayViewD<'_, I>,
+    indices: &I,
     mode: OutOfBounds<A>,
 ) -> Result<ArrayD<A>> {
     match kind {
@@ -37,10 +38,10 @@ pub(crate) fn read<A: Value, I: Index>(
 }
 
 /// The same told by no more than an axis.
-pub(crate) fn read_plainly<A: Value, I: Index>(
+pub(crate) fn read_plainly<A: Value, I: AsIndices<Dim = IxDyn> + ?Sized>(
     kind: Kind,
     data: &ArrayViewD<'_, A>,
-    indices: &ArrayViewD<'_, I>,
+    indices: &I,
 ) -> Result<ArrayD<A>> {
     match kind {
         Kind::Slices { axis, .. } => data.gather(indices, axis as i64),
@@ -50,10 +51,10 @@ pub(crate) fn read_plainly<A: Value, I: Index>(
 }
 
 /// The same into an array.
-pub(crate) fn read_into<A: Value, I: Index>(
+pub(crate) fn read_into<A: Value, I: AsIndices<Dim = IxDyn> + ?Sized>(
     kind: Kind,
     data: &ArrayViewD<'_, A>,
-    indices: &ArrayViewD<'_, I>,
+    indices: &I,
     mode: OutOfBounds<A>,
     out: &mut ArrayViewMutD<'_, A>,
 ) -> Result<()> {
@@ -74,10 +75,10 @@ pub(crate) fn read_into<A: Value, I: Index>(
 }
 
 /// The same into an array that is not initialised.
-pub(crate) fn read_into_uninit<A: Value, I: Index>(
+pub(crate) fn read_into_uninit<A: Value, I: AsIndices<Dim = IxDyn> + ?Sized>(
     kind: Kind,
     data: &ArrayViewD<'_, A>,
-    indices: &ArrayViewD<'_, I>,
+    indices: &I,
     mode: OutOfBounds<A>,
     out: &mut ArrayViewMutD<'_, MaybeUninit<A>>,
 ) -> Result<()> {
@@ -98,10 +99,10 @@ pub(crate) fn read_into_uninit<A: Value, I: Index>(
 }
 
 /// A copy of data with updates reduced into it.
-pub(crate) fn reduced<A: Reduce, I: Index>(
+pub(crate) fn reduced<A: Reduce, I: AsIndices<Dim = IxDyn> + ?Sized>(
     kind: Kind,
     data: &ArrayViewD<'_, A>,
-    indices: &ArrayViewD<'_, I>,
+    indices: &I,
     updates: &ArrayViewD<'_, A>,
     how: &Reducing,
 ) -> Result<ArrayD<A>> {
@@ -125,10 +126,10 @@ pub(crate) fn reduced<A: Reduce, I: Index>(
 }
 
 /// The same in place.
-pub(crate) fn reduce<A: Reduce, I: Index>(
+pub(crate) fn reduce<A: Reduce, I: AsIndices<Dim = IxDyn> + ?Sized>(
     kind: Kind,
     target: &mut ArrayViewMutD<'_, A>,
-    indices: &ArrayViewD<'_, I>,
+    indices: &I,
     updates: &ArrayViewD<'_, A>,
     how: &Reducing,
 ) -> Result<()> {
@@ -152,10 +153,10 @@ pub(crate) fn reduce<A: Reduce, I: Index>(
 }
 
 /// A copy of data with updates written over it, of any `Clone` type.
-pub(crate) fn overwritten<A: Value, I: Index>(
+pub(crate) fn overwritten<A: Value, I: AsIndices<Dim = IxDyn> + ?Sized>(
     kind: Kind,
     data: &ArrayViewD<'_, A>,
-    indices: &ArrayViewD<'_, I>,
+    indices: &I,
     updates: &ArrayViewD<'_, A>,
     mode: OutOfBounds,
 ) -> Result<ArrayD<A>> {
@@ -175,10 +176,10 @@ pub(crate) fn overwritten<A: Value, I: Index>(
 }
 
 /// The same told by no more than an axis.
-pub(crate) fn overwritten_plainly<A: Value, I: Index>(
+pub(crate) fn overwritten_plainly<A: Value, I: AsIndices<Dim = IxDyn> + ?Sized>(
     kind: Kind,
     data: &ArrayViewD<'_, A>,
-    indices: &ArrayViewD<'_, I>,
+    indices: &I,
     updates: &ArrayViewD<'_, A>,
 ) -> Result<ArrayD<A>> {
     match kind {
@@ -189,10 +190,10 @@ pub(crate) fn overwritten_plainly<A: Value, I: Index>(
 }
 
 /// The same in place.
-pub(crate) fn overwrite<A: Value, I: Index>(
+pub(crate) fn overwrite<A: Value, I: AsIndices<Dim = IxDyn> + ?Sized>(
     kind: Kind,
     target: &mut ArrayViewMutD<'_, A>,
-    indices: &ArrayViewD<'_, I>,
+    indices: &I,
     updates: &ArrayViewD<'_, A>,
     mode: OutOfBounds,
 ) -> Result<()> {
@@ -212,10 +213,10 @@ pub(crate) fn overwrite<A: Value, I: Index>(
 }
 
 /// The same told by no more than an axis.
-pub(crate) fn overwrite_plainly<A: Value, I: Index>(
+pub(crate) fn overwrite_plainly<A: Value, I: AsIndices<Dim = IxDyn> + ?Sized>(
     kind: Kind,
     target: &mut ArrayViewMutD<'_, A>,
-    indices: &ArrayViewD<'_, I>,
+    indices: &I,
     updates: &ArrayViewD<'_, A>,
 ) -> Result<()> {
     match kind {
@@ -226,10 +227,10 @@ pub(crate) fn overwrite_plainly<A: Value, I: Index>(
 }
 
 /// Calls `f` for every update and its target.
-pub(crate) fn fold<A: Value, U: Value, I: Index>(
+pub(crate) fn fold<A: Value, U: Value, I: AsIndices<Dim = IxDyn> + ?Sized>(
     kind: Kind,
     target: &mut ArrayViewMutD<'_, A>,
-    indices: &ArrayViewD<'_, I>,
+    indices: &I,
     updates: &ArrayViewD<'_, U>,
     mode: OutOfBounds,
     f: impl Fn(&mut A, &U) + Sync,

@@ -7,9 +7,11 @@
 pub(crate) mod calls;
 pub(crate) mod layout;
 pub(crate) mod oracle;
+pub(crate) mod plans;
 pub(crate) mod reduce;
 pub(crate) mod value;
 
 pub(crate) use layout::{Laid, Layout};
+pub(crate) use plans::plan_of;
 pub(crate) use reduce::{REDUCTIONS, Reduce, settled};
 pub(crate) use value::{Index, Numbers, Value, array_of, assert_same, same_contents};

@@ -5,7 +5,7 @@ use ndarray::{Array2, ArrayD};
 use opkernels::{OutOfBounds, Reduction};
 
 use crate::common::oracle::{self, Kind, Reducing};
-use crate::common::{Numbers, array_of, assert_same, calls, settled};
+use crate::common::{Numbers, array_of, assert_same, calls, plan_of, settled};
 
 fn on_every_pool<R: Send>(run: impl Fn() -> R + Sync, check: impl Fn(R)) {
     for threads in [1, 2, 4] {
@@ -66,11 +66,15 @@ fn scatters() {
                 let mut target = columns.view_mut().reversed_axes().into_dyn();
                 target.assign(&data);
                 calls::reduce(kind, &mut target, &indices, &updates, &how).unwrap();
-                (returned.unwrap(), target.to_owned())
+                let plan = plan_of(kind, data.shape(), &indices, how.mode).unwrap().unwrap();
+                let planned = calls::reduced(kind, &data.view(), &plan, &updates, &how);
+                let again = calls::reduced(kind, &data.view(), &plan.clone(), &updates, &how);
+                [returned.unwrap(), target.to_owned(), planned.unwrap(), again.unwrap()]
             };
-            on_every_pool(run, |(returned, target)| {
-                assert_same(&settled(reduction, &returned), &expected);
-                assert_same(&settled(reduction, &target), &expected);
+            on_every_pool(run, |outputs| {
+                for output in outputs {
+                    assert_same(&settled(reduction, &output), &expected);
+                }
             });
         }
     }
@@ -93,8 +97,52 @@ fn folds() {
             let (indices, updates) = (indices.view(), updates.view());
             let mut target = data.clone();
             calls::fold(kind, &mut target.view_mut(), &indices, &updates, mode, rule).unwrap();
-            target
+            let plan = plan_of(kind, data.shape(), &indices, mode).unwrap().unwrap();
+            let mut planned = data.clone();
+            calls::fold(kind, &mut planned.view_mut(), &plan, &updates, mode, rule).unwrap();
+            [target, planned]
         };
-        on_every_pool(run, |target| assert_same(&target, &expected));
+        on_every_pool(run, |targets| targets.iter().for_each(|one| assert_same(one, &expected)));
+    }
+}
+
+/// Sorted indices, whose targets threads take in pieces: many updates a target,
+/// few, one target alone, and positions that two values name.
+#[test]
+fn sorted_indices() {
+    let sorted = |of: &dyn Fn(usize) -> i64| ArrayD::from_shape_fn(&[60_000][..], |k| of(k[0]));
+    let cases = [
+        sorted(&|k| k as i64 / 7),
+        sorted(&|k| k as i64 / 9000),
+        sorted(&|_| 9_999),
+        sorted(&|k| if k < 59_000 { 0 } else { k as i64 - 59_000 }),
+        // The last position by its two names, in order of the values.
+        sorted(&|k| if k < 30_000 { -1 } else { 9_999 }),
+        // Beyond the end.
+        sorted(&|k| k as i64 / 3),
+    ];
+    for (indices, width) in cases.iter().flat_map(|indices| [(indices, 1), (indices, 20)]) {
+        let data = array_of::<f32>(&[10_000, width], 1);
+        let wide = indices.mapv(i128::from);
+        let kind = Kind::Slices { axis: 0, batch_dims: 0 };
+        let updates = array_of::<f32>(&[60_000, width], 2);
+        for mode in [OutOfBounds::Skip, OutOfBounds::Clip] {
+            let how = Reducing { reduction: Reduction::Sum, use_init_val: true, mode };
+            let expected = oracle::reduce_of(kind, &data, &wide, &updates, &how).unwrap();
+            let plan = plan_of(kind, data.shape(), &indices.view(), mode).unwrap().unwrap();
+            let run = || {
+                let (data, updates) = (data.view(), updates.view());
+                let plain = calls::reduced(kind, &data, &indices.view(), &updates, &how).unwrap();
+                [plain, calls::reduced(kind, &data, &plan, &updates, &how).unwrap()]
+            };
+            on_every_pool(run, |outputs| {
+                outputs.iter().for_each(|output| {
+                    assert_same(
+                        &settled(Reduction::Sum, output),
+                        &settled(Reduction::Sum, &expected),
+                    );
+                });
+            });
+        }
     }
 }

@@ -4,13 +4,15 @@
 
 use std::mem::MaybeUninit;
 
-use ndarray::{ArrayD, ShapeBuilder};
-use opkernels::{OutOfBounds, Reduction, Result};
+use ndarray::{ArrayD, IxDyn, ShapeBuilder};
+use opkernels::{Error, IndexPlan, OutOfBounds, Reduction, Result};
 use proptest::prelude::*;
 
 use crate::cases::target;
 use crate::common::oracle::{self, Kind, Reducing, Refused};
-use crate::common::{Index, Laid, Layout, Reduce, Value, array_of, calls, same_contents, settled};
+use crate::common::{
+    Index, Laid, Layout, Reduce, Value, array_of, calls, plan_of, same_contents, settled,
+};
 use crate::kinds::{Case, case};
 
 type Expected<A> = std::result::Result<ArrayD<A>, Refused>;
@@ -75,9 +77,58 @@ fn gathers<A: Value, I: Index>(case: &Case) {
         let out = unsafe { slots.assume_init() };
         assert!(same_contents(&out, expected.as_ref().unwrap()), "{out:?}, not {expected:?}");
     }
+    let planned = match &mode {
+        OutOfBounds::Fill(_) => OutOfBounds::Skip,
+        OutOfBounds::Clip => OutOfBounds::Clip,
+        OutOfBounds::Wrap => OutOfBounds::Wrap,
+        _ => OutOfBounds::Error,
+    };
+    if let Some(plan) = plan_of(kind, &case.data, &indices, planned) {
+        gathers_by_plan(case, plan, mode.clone(), &expected);
+    }
     if plain(kind) && matches!(mode, OutOfBounds::Error) {
         let output = calls::read_plainly(kind, &data, &indices);
         assert_returned(output, &expected, Reduction::None);
+    }
+}
+
+/// A plan gives what its indices give, or refuses them as they are refused.
+fn gathers_by_plan<A: Value>(
+    case: &Case,
+    plan: Result<IndexPlan<IxDyn>>,
+    mode: OutOfBounds<A>,
+    expected: &Expected<A>,
+) {
+    let (kind, data) = (case.kind, case.data::<A>());
+    let Some(plan) = accepted(plan, expected) else { return };
+    let output = calls::read(kind, &data.view(), &plan, mode.clone());
+    assert_returned(output, expected, Reduction::None);
+    if let Ok(expected) = expected {
+        let mut out = target::<A>(expected.shape(), case.layouts[2]);
+        calls::read_into(kind, &data.view(), &plan, mode, &mut out.view_mut()).unwrap();
+        assert!(same_contents(&out.view(), expected));
+    }
+}
+
+/// A plan; where its indices were refused, the call refuses them or its
+/// arguments.
+fn accepted<A: Value>(
+    plan: Result<IndexPlan<IxDyn>>,
+    expected: &Expected<A>,
+) -> Option<IndexPlan<IxDyn>> {
+    match (plan, expected) {
+        (Ok(plan), _) => Some(plan),
+        (Err(Error::IndexOutOfBounds { index, position, len, .. }), Err(refused)) => {
+            if let Refused::Index { index: i, position: p, len: l, .. } = refused {
+                assert_eq!((index, &position, len), (*i, p, *l));
+            }
+            None
+        }
+        (Err(error), Err(Refused::Arguments)) => {
+            assert!(matches!(error, Error::EmptyAxis { .. }), "{error}");
+            None
+        }
+        (Err(error), expected) => panic!("{error}, but {expected:?}"),
     }
 }
 
@@ -109,6 +160,15 @@ fn overwrites<A: Value, I: Index>(case: Case) {
     let mut target = before.clone();
     let done = calls::overwrite(kind, &mut target.view_mut(), &indices, &updates, mode);
     assert_written(done, (&before, &target), &expected, Reduction::None);
+    let plan = plan_of(kind, &case.data, &indices, mode).and_then(|plan| accepted(plan, &expected));
+    if let Some(plan) = plan {
+        let output = calls::overwritten(kind, &data.view(), &plan, &updates, mode);
+        assert_returned(output, &expected, Reduction::None);
+        let mut target = before.clone();
+        let said = OutOfBounds::Error;
+        let done = calls::overwrite(kind, &mut target.view_mut(), &plan, &updates, said);
+        assert_written(done, (&before, &target), &expected, Reduction::None);
+    }
     if plain(kind) && mode == OutOfBounds::Error {
         let output = calls::overwritten_plainly(kind, &data.view(), &indices, &updates);
         assert_returned(output, &expected, Reduction::None);
@@ -133,6 +193,16 @@ fn reduces<A: Reduce, I: Index>(case: Case) {
     let mut target = before.clone();
     let done = calls::reduce(kind, &mut target.view_mut(), &indices, &updates, &how);
     assert_written(done, (&before, &target), &expected, how.reduction);
+    let mode = how.mode;
+    let plan = plan_of(kind, &case.data, &indices, mode).and_then(|plan| accepted(plan, &expected));
+    if let Some(plan) = plan {
+        let said = Reducing { mode: OutOfBounds::Error, ..how };
+        let output = calls::reduced(kind, &data.view(), &plan, &updates, &said);
+        assert_returned(output, &expected, how.reduction);
+        let mut target = before.clone();
+        let done = calls::reduce(kind, &mut target.view_mut(), &plan, &updates, &how);
+        assert_written(done, (&before, &target), &expected, how.reduction);
+    }
     // One value is the same as the value everywhere.
     if let (Some(one), Ok(expected)) = (updates.first().filter(|_| updates.ndim() == 0), &expected)
     {
@@ -156,6 +226,12 @@ fn folds<A: Value, U: Value, I: Index>(case: Case, rule: fn(&mut A, &U)) {
     let (indices, updates) = (indices.view(), updates.view());
     let done = calls::fold(kind, &mut target.view_mut(), &indices, &updates, mode, rule);
     assert_written(done, (&before, &target), &expected, Reduction::None);
+    let plan = plan_of(kind, &case.data, &indices, mode).and_then(|plan| accepted(plan, &expected));
+    if let Some(plan) = plan {
+        let mut target = before.clone();
+        let done = calls::fold(kind, &mut target.view_mut(), &plan, &updates, mode, rule);
+        assert_written(done, (&before, &target), &expected, Reduction::None);
+    }
 }
 
 /// A fold by the rule of a reduction is that reduction, to the bit.

@@ -7,5 +7,6 @@ mod common;
 mod everywhere;
 mod family;
 mod gather;
+mod plans;
 mod roll;
 mod scatter_elements;

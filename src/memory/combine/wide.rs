@@ -15,6 +15,7 @@
 //! Where updates touch little of the target, they are sorted by target first,
 //! and only those that are touched have slots.
 
+use std::borrow::Cow;
 use std::mem::MaybeUninit;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -373,8 +374,8 @@ impl Sorted {
 
 /// Counts of the updates of each row: one for each target of one index, and
 /// for each lane that has indices of its own.
-pub(in crate::memory) struct Counts {
-    counts: Vec<u32>,
+pub(in crate::memory) struct Counts<'c> {
+    counts: Cow<'c, [u32]>,
     /// The loops and components that count: counts are selected.
     pub(in crate::memory) loops: Loops,
     pub(in crate::memory) components: Components,
@@ -382,8 +383,13 @@ pub(in crate::memory) struct Counts {
     pub(in crate::memory) divide: Loops,
 }
 
-impl Counts {
-    pub(in crate::memory) fn new(loops: &Loops, components: &Components) -> Result<Self> {
+impl<'c> Counts<'c> {
+    /// Of these loops: not yet counted, unless a plan knows them.
+    pub(in crate::memory) fn new(
+        loops: &Loops,
+        components: &Components,
+        known: Option<&'c [u32]>,
+    ) -> Result<Self> {
         let size = size_of::<u32>();
         let lanes = |one: &&Loop| one.reads_indices() && !one.entries;
         let width: usize = loops.iter().filter(lanes).map(|one| one.len).product();
@@ -417,11 +423,26 @@ impl Counts {
             divide.push(Loop { len, step: Offsets { selected, indices: 0, listed: own }, entries });
         }
         divide.retain(|one| one.len > 1);
-        Ok(Counts { counts: repeated(0, count)?, loops: counting, components: stepped, divide })
+        let counts = match known {
+            Some(known) => {
+                assert_eq!(known.len(), count, "counts of other targets");
+                Cow::Borrowed(known)
+            }
+            None => Cow::Owned(repeated(0, count)?),
+        };
+        Ok(Counts { counts, loops: counting, components: stepped, divide })
     }
 
-    pub(in crate::memory) fn start(&mut self) -> *mut u8 {
-        self.counts.as_mut_ptr().cast()
+    pub(in crate::memory) fn start(&self) -> *const u8 {
+        self.counts.as_ptr().cast()
+    }
+
+    /// Where to count, unless they are known.
+    pub(in crate::memory) fn uncounted(&mut self) -> Option<*mut u8> {
+        match &mut self.counts {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(counts) => Some(counts.as_mut_ptr().cast()),
+        }
     }
 }
 

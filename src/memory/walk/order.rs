@@ -16,7 +16,7 @@
 //!       output[k, c] = data[k, c]    of the output are written together
 //! ```
 
-use super::{Components, Loop, Loops, Offsets, turns};
+use super::{Component, Components, Loop, Loops, Offsets, turns};
 
 /// Which array's memory the order follows first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,8 +94,13 @@ impl Walk {
     pub(in crate::memory) fn is_spread(&self) -> bool {
         /// Bytes.
         const SPREAD: usize = 512 << 10;
-        let reach = |len: usize, step: isize| len.saturating_mul(step.unsigned_abs());
-        self.components.iter().any(|one| reach(one.len, one.step) >= SPREAD)
+        self.reach() >= SPREAD
+    }
+
+    /// How many bytes what indices select lies apart.
+    pub(in crate::memory) fn reach(&self) -> usize {
+        let reach = |one: &Component| one.len.saturating_mul(one.step.unsigned_abs());
+        self.components.iter().map(reach).max().unwrap_or(0)
     }
 
     /// Puts loops in the order of memory. Where one is cut in tiles, what makes

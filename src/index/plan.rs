@@ -1,0 +1,214 @@
+//! Indices that are checked once and used many times.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use ndarray::{Array1, Dimension, Ix1};
+
+use super::OutOfBounds;
+use crate::arguments::{AsIndices, HoldIndices};
+use crate::error::{Error, Result};
+use crate::memory::{Indices, Lens, Positions, Viewed};
+
+/// Indices that have been checked and sorted once, for calls that use the same
+/// ones many times: the edges of a graph, the cells of a mesh, the bins of
+/// particles, the windows of a layer.
+///
+/// A plan is passed wherever its indices would be, to every operation and form
+/// that selects along axes of the length it was made for, and gives the same
+/// bits as they do: `plan[i..]` stands for `indices[i..]`. No call looks at the
+/// indices again or checks them; a scatter on several threads has the updates of
+/// each thread's targets listed; a mean of rows knows its counts.
+///
+/// # Out of bounds
+/// A plan decides what becomes of indices out of bounds: [`new`](Self::new)
+/// refuses them, [`with`](Self::with) and [`tuples`](Self::tuples) take an
+/// [`OutOfBounds`]. The attributes of a call either say the same or nothing
+/// (their default, `Error`); a gather by a plan that skips says with what to
+/// `Fill`. A plan without indices out of bounds by `Error` serves all attributes.
+///
+/// # Memory
+/// 4 bytes for each number of an index; 8 where an axis is longer than
+/// 4,294,967,295. Indices that repeat along axes by a stride of 0, or along all of their
+/// last axes, are kept once. The first scatter that runs on several threads adds
+/// 8 bytes an index for the order in which these take updates, the first mean of
+/// rows 4 bytes a target. Clones share all of it.
+///
+/// # Examples
+/// ```
+/// use ndarray::{Axis, array};
+/// use opkernels::{GatherExt, IndexPlan, Scatter, ScatterExt};
+///
+/// // Messages along the edges of a graph, step after step.
+/// let (from, to) = ([0, 1, 2, 2], [1, 2, 1, 0]);
+/// let mut nodes = array![[1, 10], [2, 20], [3, 30]];
+/// let from = IndexPlan::new(&from, nodes.len_of(Axis(0)))?;
+/// let to = IndexPlan::new(&to, nodes.len_of(Axis(0)))?;
+/// for _ in 0..2 {
+///     let messages = nodes.gather(&from, 0)?;
+///     nodes.scatter_inplace(&to, &messages, Scatter::sum(0))?;
+/// }
+/// assert_eq!(nodes, array![[9, 90], [15, 150], [11, 110]]);
+/// assert_eq!(to.counts()?, array![1, 2, 1]);
+/// # Ok::<(), opkernels::Error>(())
+/// ```
+pub struct IndexPlan<D = Ix1> {
+    positions: Arc<Positions>,
+    rank: PhantomData<fn() -> D>,
+}
+
+impl<D: Dimension> IndexPlan<D> {
+    /// Checks indices in `-len..=len - 1` along an axis of length `len`, and keeps
+    /// the positions that they mean.
+    ///
+    /// # Errors
+    /// [`IndexOutOfBounds`](Error::IndexOutOfBounds) as a call would give it, but
+    /// for the number of the axis, which a plan does not know: it is 0;
+    /// [`AllocationFailed`](Error::AllocationFailed).
+    ///
+    /// # Complexity
+    /// O(indices), in parallel where they are many. Less than the time of a
+    /// scatter of as many elements.
+    pub fn new<I>(indices: &I, len: usize) -> Result<Self>
+    where
+        I: AsIndices<Dim = D> + ?Sized,
+    {
+        Self::with(indices, len, OutOfBounds::Error)
+    }
+
+    /// The same with a choice of what becomes of an index out of bounds. One that
+    /// is skipped drops its updates in a scatter, and is filled in a gather.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new), where `out_of_bounds` is `Error`;
+    /// [`EmptyAxis`](Error::EmptyAxis) where `Clip` or `Wrap` meet a length of 0.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::array;
+    /// use opkernels::{Gather, GatherExt, IndexPlan, OutOfBounds, Scatter, ScatterExt};
+    ///
+    /// // Neighbours of three cells, with a number out of bounds where there is none.
+    /// let neighbours = array![[1, i64::MAX], [0, 2], [1, i64::MAX]];
+    /// let plan = IndexPlan::with(&neighbours, 3, OutOfBounds::Skip)?;
+    ///
+    /// let cells = array![1.0, 2.0, 4.0];
+    /// let around = cells.gather_with(&plan, Gather::along(0).out_of_bounds(OutOfBounds::Fill(0.0)))?;
+    /// assert_eq!(around, array![[2.0, 0.0], [1.0, 4.0], [2.0, 0.0]].into_dyn());
+    /// let flows = array![[0.5, 9.0], [0.5, 0.5], [0.5, 9.0]];
+    /// assert_eq!(cells.scatter_with(&plan, &flows, Scatter::sum(0))?, array![1.5, 3.0, 4.5]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    pub fn with<I>(indices: &I, len: usize, out_of_bounds: OutOfBounds) -> Result<Self>
+    where
+        I: AsIndices<Dim = D> + ?Sized,
+    {
+        Self::make(indices.hold().indices(), Lens::One(len), out_of_bounds)
+    }
+
+    /// Checks tuples of indices, the numbers of which stand in the last axis and
+    /// select along axes of the lengths `lens`, for `gather_nd` and `scatter_nd`.
+    ///
+    /// # Errors
+    /// Those of [`with`](Self::with), where the axis is the number in the tuple;
+    /// [`NoTuples`](Error::NoTuples); [`PlanTuples`](Error::PlanTuples) unless
+    /// there are as many numbers as lengths.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::array;
+    /// use opkernels::{IndexPlan, OutOfBounds, ScatterNd, ScatterNdExt};
+    ///
+    /// let cells = array![[0, 1], [1, 0], [0, 1]];
+    /// let plan = IndexPlan::tuples(&cells, &[2, 2], OutOfBounds::Error)?;
+    /// let mut grid = array![[0, 0], [0, 0]];
+    /// grid.scatter_nd_inplace(&plan, &1, ScatterNd::sum())?;
+    /// assert_eq!(grid, array![[0, 2], [1, 0]]);
+    /// assert_eq!(plan.counts()?, array![0, 2, 1, 0]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    pub fn tuples<I>(indices: &I, lens: &[usize], out_of_bounds: OutOfBounds) -> Result<Self>
+    where
+        I: AsIndices<Dim = D> + ?Sized,
+    {
+        let held = indices.hold();
+        let indices = held.indices();
+        let Some(&numbers) = indices.shape().last() else { return Err(Error::NoTuples) };
+        if numbers != lens.len() || numbers == 0 {
+            return Err(Error::PlanTuples { numbers, lens: lens.to_vec() });
+        }
+        Self::make(indices, Lens::Each(lens.into()), out_of_bounds)
+    }
+
+    fn make(indices: Indices<'_>, lens: Lens, out_of_bounds: OutOfBounds) -> Result<Self> {
+        let positions = Positions::new(indices, lens, out_of_bounds.writing())?;
+        Ok(IndexPlan { positions: Arc::new(positions), rank: PhantomData })
+    }
+
+    /// How many indices select each position of the axis, or each place in the
+    /// axes that tuples select along, in row-major order.
+    ///
+    /// # Errors
+    /// [`AllocationFailed`](Error::AllocationFailed), also where there are more
+    /// positions or indices than 4,294,967,295.
+    pub fn counts(&self) -> Result<Array1<u32>> {
+        self.positions.counts().and_then(|counts| {
+            let mut copy = crate::memory::reserved(counts.len())?;
+            copy.extend_from_slice(counts);
+            Ok(Array1::from_vec(copy))
+        })
+    }
+
+    /// The shape of the indices.
+    pub fn shape(&self) -> &[usize] {
+        self.positions.shape()
+    }
+
+    /// Makes now what the first scatter on several threads would make: the order
+    /// in which they take updates, for as many threads as the current pool has.
+    /// Where memory is refused, scatters do without.
+    ///
+    /// # Complexity
+    /// O(indices), in parallel.
+    pub fn prepare(&self) {
+        self.positions.prepare();
+    }
+}
+
+impl<D> Clone for IndexPlan<D> {
+    fn clone(&self) -> Self {
+        IndexPlan { positions: Arc::clone(&self.positions), rank: PhantomData }
+    }
+}
+
+impl<D> fmt::Debug for IndexPlan<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.positions.describe(&mut f.debug_struct("IndexPlan"))
+    }
+}
+
+impl<D: Dimension> AsIndices for IndexPlan<D> {
+    type Dim = D;
+
+    #[inline]
+    fn hold(&self) -> impl HoldIndices {
+        self.positions.view()
+    }
+}
+
+impl<D: Dimension> AsIndices for &IndexPlan<D> {
+    type Dim = D;
+
+    #[inline]
+    fn hold(&self) -> impl HoldIndices {
+        self.positions.view()
+    }
+}
+
+impl HoldIndices for Viewed<'_> {
+    #[inline]
+    fn indices(&self) -> Indices<'_> {
+        Viewed::indices(self)
+    }
+}

@@ -1,0 +1,214 @@
+//! Plans of indices: the same bits as the indices themselves, their own errors,
+//! counts.
+
+use std::sync::Arc;
+
+use ndarray::{Array1, Array2, Axis, Ix0, arr0, array};
+use opkernels::{
+    Error, Gather, GatherElementsExt, GatherExt, GatherNdExt, IndexPlan, OutOfBounds, Scatter,
+    ScatterElements, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt,
+};
+
+#[test]
+fn a_plan_is_accepted_by_every_operation_in_every_form() {
+    let data = array![[1, 2, 3], [4, 5, 6]];
+    let rows = IndexPlan::new(&[1, -2, 1], 2).unwrap();
+    let expected = array![[4, 5, 6], [1, 2, 3], [4, 5, 6]];
+    assert_eq!(data.gather(&rows, 0).unwrap(), expected);
+    assert_eq!(data.gather_with(&rows, 0).unwrap(), expected.clone().into_dyn());
+    let mut out = Array2::<i32>::zeros((3, 3));
+    data.gather_into(&rows, Axis(0), &mut out).unwrap();
+    assert_eq!(out, expected);
+    let sums = array![[2, 4, 6], [12, 15, 18]];
+    let slices = Scatter::sum(0);
+    assert_eq!(data.scatter_with(&rows, &expected, slices).unwrap(), sums);
+    let mut target = data.clone();
+    target.scatter_inplace(&rows, &expected, slices).unwrap();
+    assert_eq!(target, sums);
+    assert_eq!(data.scatter(&rows, &0, 0).unwrap(), array![[0, 0, 0], [0, 0, 0]]);
+    let mut folded = data.clone();
+    folded.scatter_fold(&rows, &expected, 0, |a, b| *a += b).unwrap();
+    assert_eq!(folded, sums);
+
+    let elements = IndexPlan::new(&array![[2, 0], [-1, 1]], 3).unwrap();
+    let picked = array![[3, 1], [6, 5]];
+    assert_eq!(data.gather_elements(&elements, 1).unwrap(), picked);
+    let added = array![[2, 2, 6], [4, 10, 12]];
+    let attributes = ScatterElements::sum(1);
+    assert_eq!(data.scatter_elements_with(&elements, &picked, attributes).unwrap(), added);
+    let mut folded = data.clone();
+    folded.scatter_elements_fold(&elements, &picked, 1, |a, b| *a += b).unwrap();
+    assert_eq!(folded, added);
+
+    let cells = array![[1, 2], [0, -3]];
+    let cells = IndexPlan::tuples(&cells, &[2, 3], OutOfBounds::Error).unwrap();
+    assert_eq!(data.gather_nd(&cells).unwrap().into_dyn(), array![6, 1].into_dyn());
+    let mut target = data.clone();
+    target.scatter_nd_inplace(&cells, &[10, 20], ScatterNd::new()).unwrap();
+    assert_eq!(target, array![[20, 2, 3], [4, 5, 10]]);
+    target.scatter_nd_fold(&cells, &[1, 1], ScatterNd::new(), |a, b| *a += b).unwrap();
+    assert_eq!(target, array![[21, 2, 3], [4, 5, 11]]);
+}
+
+#[test]
+fn plans_of_single_indices_and_of_rows_as_tuples() {
+    let data = array![[1, 2], [3, 4]];
+    let last: IndexPlan<Ix0> = IndexPlan::new(&-1, 2).unwrap();
+    assert_eq!(data.gather(&last, 0).unwrap(), array![3, 4]);
+    assert_eq!(last.counts().unwrap(), array![0, 1]);
+    // Each number of a tuple along an axis of one length.
+    let square = IndexPlan::new(&array![[1, 0], [0, 1]], 2).unwrap();
+    assert_eq!(data.gather_nd(&square).unwrap(), array![3, 2].into_dyn());
+    let rows = IndexPlan::tuples(&array![[1], [1]], &[2], OutOfBounds::Error).unwrap();
+    assert_eq!(data.gather_nd(&rows).unwrap().into_dyn(), array![[3, 4], [3, 4]].into_dyn());
+}
+
+#[test]
+fn a_plan_of_another_length_is_refused_untouched() {
+    let plan = IndexPlan::new(&[0, 4], 5).unwrap();
+    let mut data = array![[1, 2, 3], [4, 5, 6]];
+    let error = data.gather(&plan, 1).unwrap_err();
+    assert_eq!(error, Error::PlanLength { plan: 5, axis: 1, len: 3 });
+    assert_eq!(
+        error.to_string(),
+        "the plan of indices is for an axis of length 5, axis 1 has length 3"
+    );
+    let error = data.scatter_inplace(&plan, &9, -1).unwrap_err();
+    assert_eq!(error, Error::PlanLength { plan: 5, axis: 1, len: 3 });
+    assert_eq!(data, array![[1, 2, 3], [4, 5, 6]]);
+    // Shorter ones too: what is in bounds there is not what was meant.
+    let plan = IndexPlan::new(&[-1], 2).unwrap();
+    assert!(matches!(data.gather(&plan, 1), Err(Error::PlanLength { plan: 2, .. })));
+    let cells = IndexPlan::tuples(&array![[1, 2]], &[2, 4], OutOfBounds::Error).unwrap();
+    assert_eq!(data.gather_nd(&cells).unwrap_err(), Error::PlanLength { plan: 4, axis: 1, len: 3 });
+}
+
+#[test]
+fn plans_of_tuples_serve_tuples() {
+    let cells = array![[1, 2]];
+    let plan = IndexPlan::tuples(&cells, &[2, 3], OutOfBounds::Error).unwrap();
+    let error = array![1, 2].gather(&plan, 0).unwrap_err();
+    assert_eq!(error, Error::PlanTuples { numbers: 1, lens: vec![2, 3] });
+    assert_eq!(
+        error.to_string(),
+        "a plan of tuples for axes of lengths [2, 3] was given for indices of 1 number (expected a \
+         number for each axis, at least one)"
+    );
+    let error = IndexPlan::tuples(&cells, &[2], OutOfBounds::Error).unwrap_err();
+    assert_eq!(error, Error::PlanTuples { numbers: 2, lens: vec![2] });
+    let none = Array2::<i64>::zeros((3, 0));
+    let error = IndexPlan::tuples(&none, &[], OutOfBounds::Error).unwrap_err();
+    assert_eq!(error, Error::PlanTuples { numbers: 0, lens: vec![] });
+    assert_eq!(IndexPlan::tuples(&arr0(1), &[2], OutOfBounds::Error).unwrap_err(), Error::NoTuples);
+}
+
+#[test]
+fn bad_indices_are_refused_as_calls_refuse_them() {
+    let bad = array![[0, 3], [-5, 9]];
+    let (plan, call) = (IndexPlan::new(&bad, 4), array![1, 2, 3, 4].gather(&bad, 0));
+    let expected = Error::IndexOutOfBounds { index: -5, position: vec![1, 0], axis: 0, len: 4 };
+    assert_eq!(plan.unwrap_err(), expected);
+    assert_eq!(call.unwrap_err(), expected);
+    // Many, of which the first is far behind.
+    let mut many = Array1::<u8>::zeros(300_000);
+    (many[250_001], many[250_000]) = (200, 100);
+    let error = IndexPlan::new(&many, 100).unwrap_err();
+    let expected =
+        Error::IndexOutOfBounds { index: 100, position: vec![250_000], axis: 0, len: 100 };
+    assert_eq!(error, expected);
+    let cells = array![[0, 1], [0, 2]];
+    let error = IndexPlan::tuples(&cells, &[1, 2], OutOfBounds::Error).unwrap_err();
+    let expected = Error::IndexOutOfBounds { index: 2, position: vec![1, 1], axis: 1, len: 2 };
+    assert_eq!(error, expected);
+    for mode in [OutOfBounds::Clip, OutOfBounds::Wrap] {
+        assert!(matches!(IndexPlan::with(&[0], 0, mode), Err(Error::EmptyAxis { axis: 0, .. })));
+        assert!(IndexPlan::with(&Array1::<i64>::zeros(0), 0, mode).is_ok());
+    }
+}
+
+#[test]
+fn the_plan_decides_what_becomes_of_indices_out_of_bounds() {
+    let data = array![10, 20, 30];
+    let wild = [1, 7, -9];
+    let by = |mode| IndexPlan::with(&wild, 3, mode).unwrap();
+    // Attributes that say nothing.
+    assert_eq!(data.gather(&by(OutOfBounds::Clip), 0).unwrap(), array![20, 30, 10]);
+    assert_eq!(data.gather(&by(OutOfBounds::Wrap), 0).unwrap(), array![20, 20, 10]);
+    let sums = data.scatter_with(&by(OutOfBounds::Skip), &[1, 100, 100], Scatter::sum(0));
+    assert_eq!(sums.unwrap(), array![10, 21, 30]);
+    // The same.
+    let said = |mode| Gather::along(0).out_of_bounds(mode);
+    let filled = data.gather_with(&by(OutOfBounds::Skip), said(OutOfBounds::Fill(-1)));
+    assert_eq!(filled.unwrap(), array![20, -1, -1].into_dyn());
+    // Without a value, or another policy.
+    let missing = Error::PlanOutOfBounds { plan: "skip", call: "refuse" };
+    assert_eq!(data.gather(&by(OutOfBounds::Skip), 0).unwrap_err(), missing);
+    let other = data.gather_with(&by(OutOfBounds::Clip), said(OutOfBounds::Fill(-1)));
+    assert_eq!(other.unwrap_err(), Error::PlanOutOfBounds { plan: "clip", call: "skip" });
+    let wrapping = Scatter::sum(0).out_of_bounds(OutOfBounds::Wrap);
+    let other = data.scatter_with(&by(OutOfBounds::Clip), &1, wrapping).unwrap_err();
+    assert_eq!(other, Error::PlanOutOfBounds { plan: "clip", call: "wrap" });
+    // Where none is out of bounds, all policies are one.
+    let tame = IndexPlan::new(&[0, -1], 3).unwrap();
+    for mode in [OutOfBounds::Fill(-1), OutOfBounds::Clip, OutOfBounds::Wrap] {
+        assert_eq!(data.gather_with(&tame, said(mode)).unwrap(), array![10, 30].into_dyn());
+    }
+}
+
+#[test]
+fn counts_are_those_of_a_histogram() {
+    let bins = array![[3, 0, -1], [3, 1, 3]];
+    let plan = IndexPlan::new(&bins, 5).unwrap();
+    assert_eq!(plan.counts().unwrap(), array![1, 1, 0, 3, 1]);
+    assert_eq!(plan.clone().counts().unwrap(), array![1, 1, 0, 3, 1]);
+    let skipping = IndexPlan::with(&[0, 9, 0], 2, OutOfBounds::Skip).unwrap();
+    assert_eq!(skipping.counts().unwrap(), array![2, 0]);
+    assert_eq!(IndexPlan::new(&Array1::<u8>::zeros(0), 2).unwrap().counts().unwrap(), array![0, 0]);
+    // Indices that repeat, by strides of 0 and spelled out.
+    let ids = array![2, 0];
+    let wide = ids.view().insert_axis(Axis(1)).broadcast((2, 8)).unwrap().to_owned();
+    for repeated in [ids.view().insert_axis(Axis(1)).broadcast((2, 8)).unwrap(), wide.view()] {
+        let plan = IndexPlan::new(&repeated, 3).unwrap();
+        assert_eq!(plan.counts().unwrap(), array![8, 0, 8]);
+        let sums = Array2::<i32>::zeros((3, 8));
+        let sums = sums.scatter_elements_with(&plan, &1, ScatterElements::sum(0)).unwrap();
+        assert_eq!(sums.sum_axis(Axis(1)), array![8, 0, 8]);
+    }
+}
+
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn axes_beyond_32_bits() {
+    let one = arr0(7_u8);
+    let long = one.broadcast(10_000_000_000_usize).unwrap();
+    let plan = IndexPlan::new(&[9_999_999_999_i64, -1, 0], 10_000_000_000).unwrap();
+    assert_eq!(long.gather(&plan, 0).unwrap(), array![7, 7, 7]);
+    let skipped = IndexPlan::with(&[-1, i64::MAX], 10_000_000_000, OutOfBounds::Skip).unwrap();
+    let fill = Gather::along(0).out_of_bounds(OutOfBounds::Fill(1));
+    assert_eq!(long.gather_with(&skipped, fill).unwrap(), array![7, 1].into_dyn());
+    assert!(matches!(plan.counts(), Err(Error::AllocationFailed { .. })));
+}
+
+#[test]
+fn a_plan_is_shared_cheaply_and_described_briefly() {
+    fn shared<T: Send + Sync + Clone + 'static>(_: &T) {}
+    let plan = IndexPlan::new(&Array1::<u16>::zeros(1000), 3).unwrap();
+    shared(&plan);
+    plan.prepare();
+    assert_eq!(plan.shape(), [1000]);
+    let text = format!("{plan:?}");
+    assert!(text.len() < 100, "{text}");
+    assert!(text.contains("[1000]") && text.contains('3') && text.contains("refuse"), "{text}");
+    let plan = Arc::new(plan);
+    let sums = std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..3)
+            .map(|_| {
+                let plan = &plan;
+                let sum = move || array![0, 0, 0].scatter_with(&**plan, &1, Scatter::sum(0));
+                scope.spawn(sum)
+            })
+            .collect();
+        runs.into_iter().map(|run| run.join().unwrap().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(sums, vec![array![1000, 0, 0]; 3]);
+}
