@@ -77,6 +77,9 @@
 //! a single value, `&1.0` or `&ndarray::arr0(value)`, stands for all of them.
 //! Where an axis alone says enough, it stands for attributes.
 //!
+//! Indices that are used many times are worth an [`IndexPlan`]: checked and listed
+//! once, accepted wherever indices are.
+//!
 //! # Guides
 //!
 //! - [`guide::coming_from`]: the calls of NumPy, PyTorch, JAX, ONNX and OpenVINO
@@ -130,7 +133,8 @@
 //! # Limitations
 //!
 //! - A scatter of elements along the only axis of a one-dimensional array runs on
-//!   one thread: splitting it costs more than it gains.
+//!   one thread, unless its indices are sorted or those of an [`IndexPlan`]:
+//!   splitting it costs more than it gains.
 //! - Elements that need dropping (`String`, `Vec`) are gathered and rolled by
 //!   way of an array of references, one for each element of the result.
 //! - A clone that panics halfway through an `_into` or in-place call leaves

@@ -31,7 +31,7 @@ where
 {
     let plan = planned(attributes, data.shape(), indices)?;
     let shape: O = plan.shape(data.shape(), indices.shape());
-    let (indices, fill) = (indices, value(attributes.mode()));
+    let fill = value(attributes.mode());
     if const { mem::needs_drop::<A>() } {
         let references = filled(shape, None, |out| {
             plan.read(Transfer::references(data, fill, out), indices, false)
@@ -56,7 +56,6 @@ where
 {
     let plan = planned(attributes, data.shape(), indices)?;
     plan.check_output(data.shape(), indices.shape(), out.lengths())?;
-    let indices = indices;
     // An error must not cost a copy of an array that is shared.
     let checked = out.is_copied();
     if checked {

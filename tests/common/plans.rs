@@ -29,7 +29,7 @@ pub(crate) fn plan_of<I: Index>(
                 return None;
             }
             // Those of equal axes need not be told apart.
-            if lens.iter().all(|len| *len == lens[0]) && data.len() % 2 == 0 {
+            if lens.iter().all(|len| *len == lens[0]) && data.len().is_multiple_of(2) {
                 return Some(IndexPlan::with(indices, lens[0], mode));
             }
             Some(IndexPlan::tuples(indices, lens, mode))
