@@ -15,16 +15,23 @@ mod limit;
 mod naive;
 pub mod roll;
 pub mod scatter;
+mod tiny;
 mod workload;
 
 pub use workload::{Prepared, Way, Workload, chosen};
 
 /// All workloads.
 pub fn all() -> Vec<Workload> {
-    [gather::workloads(), roll::workloads(), scatter::workloads()].into_iter().flatten().collect()
+    [gather::workloads(), roll::workloads(), scatter::workloads(), tiny::workloads()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Those of a few elements, where checks and loops cost more than the work.
 pub fn tiny() -> Vec<Workload> {
-    [gather::tiny(), roll::tiny(), scatter::tiny()].into_iter().flatten().collect()
+    [gather::tiny(), roll::tiny(), scatter::tiny(), tiny::workloads()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
