@@ -8,41 +8,41 @@
 
 use std::ops::Range;
 
-/// What work costs on one thread, about, in nanoseconds.
+/// What work costs on one thread, about, in picoseconds.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cost(f64);
+pub(crate) struct Cost(u64);
 
-/// Nanoseconds of each kind of work, measured on one core of 2.5 to 4 GHz. They
-/// decide nothing but the number of parts.
+/// Each kind of work, measured on one core of 2.5 to 4 GHz. They decide nothing
+/// but the number of parts.
 impl Cost {
     /// Bytes that are read or written in order.
     pub(crate) fn of_bytes(bytes: usize) -> Self {
-        Cost(bytes as f64 * 0.06)
+        Cost((bytes as u64).saturating_mul(60))
     }
 
     /// Elements, or rows of them, that indices select in memory that the caches
     /// near a core hold.
     pub(crate) fn of_near(elements: usize) -> Self {
-        Cost(elements as f64 * 0.8)
+        Cost((elements as u64).saturating_mul(800))
     }
 
     /// The same in more memory than that.
     pub(crate) fn of_far(elements: usize) -> Self {
-        Cost(elements as f64 * 2.5)
+        Cost((elements as u64).saturating_mul(2500))
     }
 
     pub(crate) fn plus(self, other: Self) -> Self {
-        Cost(self.0 + other.0)
+        Cost(self.0.saturating_add(other.0))
     }
 
     /// So many times the cost.
-    pub(crate) fn times(self, factor: f64) -> Self {
-        Cost(self.0 * factor)
+    pub(crate) fn times(self, factor: u64) -> Self {
+        Cost(self.0.saturating_mul(factor))
     }
 }
 
 /// The least that a part should cost: waking a thread takes up to 10 µs.
-const PART: f64 = 30_000.0;
+const PART: u64 = 30_000_000;
 
 /// Parts a thread: enough to even out threads of different speed, few enough
 /// that waking them costs little.
@@ -51,7 +51,7 @@ const PARTS_A_THREAD: usize = 4;
 /// Into how many parts to split work of this cost.
 #[inline]
 pub(crate) fn parts(cost: Cost) -> usize {
-    if cost.0 < 2.0 * PART { 1 } else { parts_of_large(cost) }
+    if cost.0 < 2 * PART { 1 } else { parts_of_large(cost) }
 }
 
 #[inline(never)]
@@ -59,7 +59,7 @@ fn parts_of_large(cost: Cost) -> usize {
     match threads() {
         1 => 1,
         threads => {
-            let parts = (cost.0 / PART) as usize;
+            let parts = usize::try_from(cost.0 / PART).unwrap_or(usize::MAX);
             // Few parts are as many as threads, or a thread would have two.
             if parts < threads { parts } else { parts.min(threads * PARTS_A_THREAD) }
         }

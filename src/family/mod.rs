@@ -32,7 +32,7 @@ pub(crate) struct Plan {
     indices_rank: usize,
     batch_dims: usize,
     /// The axes that the numbers of an index select along, and their lengths.
-    selected: SmallVec<[(usize, usize); 4]>,
+    selected: SmallVec<[(usize, usize); 3]>,
     policy: Policy,
     /// What a gather returns and a scatter's updates are shaped like: lengths of
     /// the data, then of the indices, then of the data again.
@@ -50,10 +50,12 @@ enum Kind {
 
 impl Plan {
     /// With a policy for indices out of bounds, which must be able to map them.
+    #[inline]
     pub(crate) fn with(mut self, policy: Policy, indices: &[usize]) -> Result<Self> {
         for &(axis, len) in &self.selected {
-            self.policy = policy.on_axis(axis, len, indices)?;
+            policy.on_axis(axis, len, indices)?;
         }
+        self.policy = policy;
         Ok(self)
     }
 
@@ -102,7 +104,15 @@ impl Plan {
 
     /// Whether something has the shape of what a gather returns.
     fn fits(&self, data: &[usize], indices: &[usize], shape: &[usize]) -> bool {
-        self.lengths(data, indices).eq(shape)
+        let parts = [&data[..self.before], &indices[self.entries.clone()], &data[self.behind..]];
+        let mut rest = shape;
+        parts.iter().all(|part| match rest.split_at_checked(part.len()) {
+            Some((lengths, behind)) => {
+                rest = behind;
+                iter::zip(*part, lengths).all(|(expected, len)| expected == len)
+            }
+            None => false,
+        }) && rest.is_empty()
     }
 
     /// Refuses updates that have neither the shape of what a gather returns nor
@@ -173,7 +183,7 @@ fn batch_dims_of(given: i128, indices_rank: usize, most: usize) -> Option<usize>
 
 /// Refuses data and indices that differ along their batch dimensions.
 fn check_batch(batch_dims: usize, data: &[usize], indices: &[usize]) -> Result<()> {
-    if data[..batch_dims] == indices[..batch_dims] {
+    if batch_dims == 0 || data[..batch_dims] == indices[..batch_dims] {
         return Ok(());
     }
     Err(Error::BatchShapeMismatch { batch_dims, data: data.to_vec(), indices: indices.to_vec() })

@@ -8,7 +8,7 @@ use super::Plan;
 use crate::arguments::{Output, OutputArray};
 use crate::error::{Error, Result};
 use crate::index::{OutOfBounds, Policy};
-use crate::memory::{Filled, Gathering, Indices, Transfer, cloned, filled};
+use crate::memory::{Filled, Indices, Transfer, cloned, filled};
 
 /// The attributes of a gather.
 pub(crate) trait Reads<A> {
@@ -77,6 +77,7 @@ fn planned<A>(attributes: &dyn Reads<A>, data: &[usize], indices: Indices<'_>) -
 }
 
 /// What fills slices that indices out of bounds select, if anything.
+#[inline]
 fn value<A>(mode: &OutOfBounds<A>) -> Option<&A> {
     match mode {
         OutOfBounds::Fill(value) => Some(value),
@@ -133,8 +134,7 @@ impl Plan {
         if transfer.to().is_empty() && self.policy == Policy::Refuse {
             self.check_indices(indices)?;
         }
-        let gathering = Gathering::new(transfer, indices);
-        let filled = gathering.run(self.policy, untouched, |axes| self.name(axes));
+        let filled = transfer.gather(indices, self.policy, untouched, |axes| self.name(axes));
         filled.ok_or_else(|| self.first_outside(indices))
     }
 }

@@ -168,7 +168,7 @@ impl Written<'_> {
         &self,
         target: &mut ArrayRef<A, D>,
         updates: &ArrayView<'_, A, U>,
-        kernels: Option<Kernels>,
+        kernels: Option<&'static Kernels>,
         combining: &Combining,
     ) -> Result<()>
     where
@@ -187,7 +187,7 @@ impl Written<'_> {
         &self,
         target: &mut ArrayRef<A, D>,
         updates: &ArrayView<'_, A, U>,
-        kernels: Option<Kernels>,
+        kernels: Option<&'static Kernels>,
         combining: &Combining,
     ) -> Result<()>
     where

@@ -17,7 +17,7 @@ use crate::sealed::Sealed;
 pub trait IndexInteger: num_traits::PrimInt + Send + Sync + Sealed + 'static {
     /// What is compiled once for each type.
     #[doc(hidden)]
-    const KIND: IndexKind;
+    const KIND: &'static IndexKind;
 }
 
 /// What an index means along an axis of `len` elements.
@@ -105,7 +105,7 @@ unsigned!(u8 u16 u32 u64 usize);
 macro_rules! index_integers {
     ($($int:ty)*) => {$(
         impl IndexInteger for $int {
-            const KIND: IndexKind = IndexKind::of::<$int>();
+            const KIND: &'static IndexKind = &IndexKind::of::<$int>();
         }
     )*};
 }

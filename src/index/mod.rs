@@ -38,11 +38,12 @@ impl Policy {
 
     /// Refuses to map indices onto an axis without elements. `indices` is their
     /// shape: where there are none, nothing is mapped.
-    pub(crate) fn on_axis(self, axis: usize, len: usize, indices: &[usize]) -> Result<Self> {
+    #[inline]
+    pub(crate) fn on_axis(self, axis: usize, len: usize, indices: &[usize]) -> Result<()> {
         let maps = matches!(self, Policy::Clip | Policy::Wrap);
         if maps && len == 0 && !indices.contains(&0) {
             return Err(Error::EmptyAxis { mode: self.name(), axis });
         }
-        Ok(self)
+        Ok(())
     }
 }

@@ -8,34 +8,23 @@ use super::cpu::STREAMED;
 use super::indexed::{Cut, Run, is_chunk, unit};
 use super::indices::Indices;
 use super::output::Filled;
-use super::tile::Tile;
-use super::walk::{Axes, Order, Walk, turns};
+use super::walk::{Axes, Order, Walk};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
 
-/// A gather whose axes are being named.
-pub(crate) struct Gathering<'a, 'id> {
-    transfer: Transfer<'a, 'id>,
-    indices: Indices<'a>,
-}
-
-impl<'a, 'id> Gathering<'a, 'id> {
-    pub(crate) fn new(transfer: Transfer<'a, 'id>, indices: Indices<'a>) -> Self {
-        Gathering { transfer, indices }
-    }
-
-    /// Runs over the axes that `name` names; nothing where an index is out of
-    /// bounds and the policy refuses it. Then the output may have been written
-    /// to, unless `untouched` asks that it be not.
-    pub(crate) fn run(
+impl<'id> Transfer<'_, 'id> {
+    /// Copies what indices select, over the axes that `name` names; nothing
+    /// where an index is out of bounds and the policy refuses it. Then the output
+    /// may have been written to, unless `untouched` asks that it be not.
+    pub(crate) fn gather(
         self,
+        indices: Indices<'_>,
         policy: Policy,
         untouched: bool,
         name: impl FnOnce(&mut Axes<'_>),
     ) -> Option<Filled<'id>> {
-        let Gathering { transfer, indices } = self;
-        assert!(policy != Policy::Skip || transfer.fill.is_some(), "a gather cannot skip");
-        let mut axes = Axes::new(transfer.from(), Some(indices.layout()), transfer.to());
+        assert!(policy != Policy::Skip || self.fill.is_some(), "a gather cannot skip");
+        let mut axes = Axes::new(self.from(), Some(indices.layout()), self.to());
         name(&mut axes);
         if let Some(walk) = axes.finish() {
             assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
@@ -48,16 +37,15 @@ impl<'a, 'id> Gathering<'a, 'id> {
                 }
                 untouched = false;
             }
-            for walk in std::iter::once(&*walk).chain(rest.as_deref()) {
-                if !copy(&transfer, Some((indices, policy, untouched)), walk) {
-                    return None;
-                }
+            let copied = |walk: &Walk| copy(&self, Some((indices, policy, untouched)), walk);
+            if !copied(walk) || !rest.is_none_or(|rest| copied(&rest)) {
+                return None;
             }
         }
         // SAFETY: the loops use all axes of the output, each for as many turns
         // as it is long (`Axes`), so every element has been written or filled.
         #[allow(unsafe_code)]
-        Some(unsafe { transfer.filled() })
+        Some(unsafe { self.filled() })
     }
 }
 
@@ -74,7 +62,6 @@ pub(super) fn copy(
 ) -> bool {
     let copier = transfer.copier;
     let spread = walk.is_spread();
-    let like = Tile::like(walk, copier.size, spread);
     let row = walk.inner.len * copier.size;
     let rows = walk.rows();
     let bytes = rows.saturating_mul(row);
@@ -85,7 +72,7 @@ pub(super) fn copy(
         };
     let kernel = Gather {
         copier,
-        run: copier.kernel(&like, true, past),
+        run: copier.kernel(&walk.inner, true, past),
         shuffles: copier.shuffles(walk),
         fill: transfer.fill,
     };
@@ -121,13 +108,14 @@ pub(super) fn copy(
 }
 
 /// The loop to cut: the outermost that is long enough, or the longest.
+#[inline(never)]
 fn cut(walk: &Walk, row: usize, parts: usize) -> Cut {
     /// Kernels for shorter rows have the length of a whole one built in.
     const BAND: usize = 2 << 10;
     let unit = unit(walk.nest());
     let lens = [
-        (Cut::Shared, turns(walk.shared())),
-        (Cut::Entries(unit), turns(walk.nest()) / unit),
+        (Cut::Shared, walk.shared_turns()),
+        (Cut::Entries(unit), walk.entries() / unit),
         (Cut::Outer, walk.outer.len),
         (Cut::Inner, if row < BAND { 0 } else { walk.inner.len }),
     ];

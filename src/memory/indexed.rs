@@ -80,11 +80,12 @@ pub(super) struct Part {
 
 impl Part {
     /// Part number `part` of `parts`.
+    #[inline]
     pub(super) fn of(walk: &Walk, cut: Cut, parts: usize, part: usize) -> Self {
         let mut all = Part {
-            shared: 0..turns(walk.shared()),
+            shared: 0..walk.shared_turns(),
             outer: 0..walk.outer.len,
-            entries: 0..turns(walk.nest()),
+            entries: 0..walk.entries(),
             band: None,
             inner: 0..walk.inner.len,
             targets: None,
@@ -272,7 +273,7 @@ impl Run<'_> {
             let (at, count) = cursor.take(left.min(CHUNK));
             left -= count;
             rooms.offsets.clear();
-            let Some(gaps) = self.resolve(at.indices, run, count, rooms) else {
+            let Some(gaps) = self.resolve(at.indices, &run, count, rooms) else {
                 return self.outside.store(true, Ordering::Relaxed);
             };
             if run.step.selected != 0 {
@@ -321,13 +322,13 @@ impl Run<'_> {
             let mut base = Offsets { listed: at.listed, ..Offsets::ZERO };
             let (mut gaps, mut taken) = (Some(false), 0);
             if together {
-                gaps = self.resolve(at.indices, run, most * run.len, rooms);
+                gaps = self.resolve(at.indices, &run, most * run.len, rooms);
             }
             loop {
                 if !together {
                     for turn in 0..count {
                         let at = at.after(turn, outer.step).indices;
-                        let more = self.resolve(at, run, run.len, rooms);
+                        let more = self.resolve(at, &run, run.len, rooms);
                         gaps = gaps.zip(more).map(|(some, more)| some | more);
                     }
                 }
@@ -359,6 +360,7 @@ impl Run<'_> {
         }
     }
 
+    #[inline]
     fn chunk(&self, mut chunk: Chunk, rooms: &mut Rooms<'_>, part: &Part) {
         if let Some(targets) = &part.targets {
             keep(&mut chunk, rooms, targets);
@@ -424,7 +426,7 @@ impl Run<'_> {
     /// Adds what the indices of a run select to the room; tells whether some
     /// select nothing, and is nothing where one is refused.
     #[inline]
-    fn resolve(&self, at: isize, run: Loop, count: usize, rooms: &mut Rooms<'_>) -> Option<bool> {
+    fn resolve(&self, at: isize, run: &Loop, count: usize, rooms: &mut Rooms<'_>) -> Option<bool> {
         let (Some(indices), Some((component, others))) =
             (&self.indices, self.walk.components.split_first())
         else {

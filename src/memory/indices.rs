@@ -67,7 +67,7 @@ impl IndexKind {
 #[derive(Debug, Clone, Copy)]
 pub struct Indices<'a> {
     array: Strided<'a>,
-    kind: IndexKind,
+    kind: &'static IndexKind,
     /// What was found out about them once, where they are those of a plan.
     positions: Option<&'a Positions>,
 }
@@ -194,6 +194,9 @@ impl<'a> Indices<'a> {
         /// Shorter rows gain nothing from being whole.
         const WIDE: usize = 4;
         let layout = self.layout();
+        if axis + 1 == layout.shape().len() {
+            return self;
+        }
         let rows: usize = layout.shape()[..=axis].iter().product();
         let width: usize = layout.shape()[axis + 1..].iter().product();
         if width < WIDE || rows == 0 || !layout.is_dense() || self.positions.is_some() {
@@ -238,12 +241,12 @@ impl<'a> Indices<'a> {
         /// From how many on it matters.
         const MANY: usize = 1 << 10;
         let layout = self.layout();
-        let own = (0..layout.shape().len())
-            .all(|axis| layout.shape()[axis] <= 1 || layout.stride(axis) != 0);
+        let own = |axis: usize| layout.shape()[axis] <= 1 || layout.stride(axis) != 0;
         let count = layout.len();
-        own && self.positions.is_none()
-            && count >= MANY
+        count >= MANY
             && count.saturating_mul(self.kind.size) >= target.saturating_mul(2)
+            && self.positions.is_none()
+            && (0..layout.shape().len()).all(own)
     }
 
     /// Whether each number of an index can be mapped as this policy does: not

@@ -19,7 +19,6 @@ mod walk;
 pub(crate) use alloc::reserved;
 pub(crate) use combine::Kernels;
 pub(crate) use copy::Transfer;
-pub(crate) use gather::Gathering;
 pub(crate) use indices::IndexKind;
 pub(crate) use indices::Indices;
 pub(crate) use output::{Filled, cloned, filled};

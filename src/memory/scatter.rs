@@ -10,7 +10,7 @@ use super::indexed::{Cut, Run, is_chunk, unit};
 use super::indices::Indices;
 use super::plan::Listing;
 use super::strided::{Layout, Strided, StridedMut};
-use super::tile::{Kernel, Tile};
+use super::tile::Kernel;
 use super::walk::{Axes, Components, Loop, Order, Walk, turns};
 use crate::error::{Error, Result};
 use crate::index::Policy;
@@ -33,7 +33,7 @@ enum How<'a> {
     Overwrite(Copier),
     /// They are reduced; `init` tells whether the value that the target holds
     /// takes part.
-    Reduce { kernels: Kernels, reduction: Reduction, init: bool },
+    Reduce { kernels: &'static Kernels, reduction: Reduction, init: bool },
     /// A function of the caller's.
     Fold(&'a dyn Kernel),
 }
@@ -74,7 +74,7 @@ impl<'a> Scattering<'a> {
         target: &'a mut ArrayRef<A, D>,
         updates: &'a ArrayRef<A, U>,
         indices: Indices<'a>,
-        kernels: Kernels,
+        kernels: &'static Kernels,
         (reduction, init): (Reduction, bool),
     ) -> Self
     where
@@ -128,12 +128,11 @@ impl<'a> Scattering<'a> {
         // Where a target can be discarded, an index is checked where it is used;
         // but not where it stands for many updates, and looking at it once is
         // little work. Few indices are all resolved before the first is used.
-        let on_the_way = !untouched && walk.loops.iter().all(|one| one.step.indices != 0);
-        let at_once = matches!(self.how, How::Overwrite(_))
-            && walk.loops.iter().all(|one| one.entries)
-            && is_chunk(&walk.loops);
-        let planned = self.indices.positions().is_some();
-        let unchecked = planned || on_the_way || at_once || policy != Policy::Refuse;
+        let on_the_way = || walk.loops.iter().all(|one| one.step.indices != 0);
+        let unchecked = policy != Policy::Refuse
+            || self.indices.positions().is_some()
+            || (!untouched && on_the_way())
+            || (self.how.writes_after_resolving() && self.is_chunk(walk));
         if !unchecked && !self.indices.inside(&walk.components) {
             return Ok(false);
         }
@@ -142,18 +141,39 @@ impl<'a> Scattering<'a> {
             How::Overwrite(copier) => Ok(pass.copy(walk, copier)),
             How::Fold(kernel) => Ok(pass.run(walk, &[kernel])),
             How::Reduce { kernels, reduction, init } => {
-                match (kernels.narrow(reduction), kernels.wide(reduction)) {
-                    (Some(narrow), _) if reduction != Reduction::Mean => {
-                        let narrow = Plain(narrow);
-                        match kernels.start(reduction).filter(|_| !init) {
-                            Some(start) => Ok(pass.run(walk, &[&Plain(start), &narrow])),
-                            None => Ok(pass.run(walk, &[&narrow])),
-                        }
-                    }
-                    (Some(_), _) if means_by_rows(walk) => pass.mean_by_rows(walk, kernels, init),
-                    (_, Some(wide)) => pass.wide(walk, wide, init),
-                    _ => Ok(true),
+                let start = || kernels.start(reduction).filter(|_| !init);
+                match kernels.narrow(reduction).map(Plain) {
+                    Some(narrow) if reduction != Reduction::Mean => match start() {
+                        Some(start) => Ok(pass.run(walk, &[&Plain(start), &narrow])),
+                        None => Ok(pass.run(walk, &[&narrow])),
+                    },
+                    Some(_) if means_by_rows(walk) => pass.mean_by_rows(walk, kernels, init),
+                    _ => match kernels.wide(reduction) {
+                        Some(wide) => pass.wide(walk, wide, init),
+                        None => Ok(true),
+                    },
                 }
+            }
+        }
+    }
+}
+
+impl Scattering<'_> {
+    /// Whether all entries are resolved before the first is used, on however many
+    /// threads: loops over entries are not cut.
+    fn is_chunk(&self, walk: &Walk) -> bool {
+        walk.is_at_once(self.updates.layout().size())
+            || (walk.loops.iter().all(|one| one.entries) && is_chunk(&walk.loops))
+    }
+}
+
+impl How<'_> {
+    /// Whether a chunk of indices is resolved before anything is written for it.
+    fn writes_after_resolving(&self) -> bool {
+        match self {
+            How::Overwrite(_) | How::Fold(_) => true,
+            How::Reduce { kernels, reduction, .. } => {
+                *reduction != Reduction::Mean && kernels.narrow(*reduction).is_some()
             }
         }
     }
@@ -205,10 +225,9 @@ impl Pass<'_> {
     /// Walks with the copy kernel that serves the loops.
     fn copy(&self, walk: &mut Walk, copier: Copier) -> bool {
         let rest = walk.order(Order::Selected);
-        std::iter::once(&*walk).chain(rest.as_deref()).all(|walk| {
-            let like = Tile::like(walk, copier.size, walk.is_spread());
-            self.walk(walk, &Plain(copier.kernel(&like, false, false)))
-        })
+        std::iter::once(&*walk)
+            .chain(rest.as_deref())
+            .all(|walk| self.walk(walk, &Plain(copier.kernel(&walk.inner, false, false))))
     }
 
     fn walk(&self, walk: &Walk, kernel: &dyn Kernel) -> bool {
@@ -258,10 +277,17 @@ unsafe fn run(
     let rows = walk.rows();
     let row = walk.inner.len.saturating_mul(size);
     let each = if spread { Cost::of_far(rows) } else { Cost::of_near(rows) };
-    let bytes = Cost::of_bytes(rows.saturating_mul(row)).times(2.0);
+    let bytes = Cost::of_bytes(rows.saturating_mul(row)).times(2);
     let most = parallel::parts(each.plus(bytes));
-    if let Some(listing) = indices.0.filter(|_| most > 1).and_then(|indices| indices.listing(walk))
-    {
+    if most == 1 {
+        // SAFETY: the caller's promise.
+        #[allow(unsafe_code)]
+        unsafe {
+            run.run(Cut::Entries(1), 1);
+        }
+        return !outside.into_inner();
+    }
+    if let Some(listing) = indices.0.and_then(|indices| indices.listing(walk)) {
         if is_worth(listing, walk, row) {
             // SAFETY: the caller's promise; the listing is one of this walk.
             #[allow(unsafe_code)]
@@ -274,7 +300,7 @@ unsafe fn run(
     let segments = || indices.0.is_some_and(|all| all.are_sorted(walk, indices.1));
     let (cut, parts) = match cut(walk, row, most) {
         // Sorted indices select their targets one after the other.
-        (Cut::Targets, _) | (_, 1) if most > 1 && segments() => (Cut::Segments, most),
+        (Cut::Targets, _) | (_, 1) if segments() => (Cut::Segments, most),
         cut => cut,
     };
     // SAFETY: the caller's promise; `cut` leaves the order of entries alone.
@@ -289,15 +315,12 @@ unsafe fn run(
 /// not cut: a target's updates keep their order.
 fn cut(walk: &Walk, row: usize, most: usize) -> (Cut, usize) {
     let nothing = (Cut::Entries(1), 1);
-    if most == 1 {
-        return nothing;
-    }
     let ordered = walk.nest().iter().position(|one| one.entries).unwrap_or(walk.nest().len());
     let unit = turns(&walk.nest()[ordered..]).max(unit(walk.nest()));
     let band = walk.nest().last().filter(|last| !last.entries).map_or(1, |last| last.len);
     let lens = [
-        (Cut::Shared, turns(walk.shared())),
-        (Cut::Entries(unit), turns(walk.nest()) / unit),
+        (Cut::Shared, walk.shared_turns()),
+        (Cut::Entries(unit), walk.entries() / unit),
         (Cut::Outer, walk.outer.len),
         // Wide bands are read in order.
         (Cut::Band, band / 256),
@@ -348,7 +371,7 @@ fn is_sparse(walk: &Walk) -> bool {
 impl Pass<'_> {
     /// The mean of rows: the target holds its own sums, and one count serves a
     /// row.
-    fn mean_by_rows(&self, walk: &mut Walk, kernels: Kernels, init: bool) -> Result<bool> {
+    fn mean_by_rows(&self, walk: &mut Walk, kernels: &Kernels, init: bool) -> Result<bool> {
         countable(entries(&walk.loops))?;
         let (Some(start), Some(add), Some(divide)) =
             (kernels.start(Reduction::Mean), kernels.narrow(Reduction::Mean), kernels.divide(init))

@@ -147,12 +147,13 @@ fn kernels<A>() -> Option<&'static Kernels> {
 }
 
 /// The kernels of a reduction of elements of type `A`; none to overwrite them.
-pub(crate) fn of<A>(reduction: Reduction) -> Result<Option<Kernels>> {
+#[inline]
+pub(crate) fn of<A>(reduction: Reduction) -> Result<Option<&'static Kernels>> {
     if reduction == Reduction::None {
         return Ok(None);
     }
     match kernels::<A>() {
-        Some(kernels) if kernels.supports(reduction) => Ok(Some(*kernels)),
+        Some(kernels) if kernels.supports(reduction) => Ok(Some(kernels)),
         _ => Err(Error::UnsupportedReduction { reduction, element: std::any::type_name::<A>() }),
     }
 }

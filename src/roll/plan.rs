@@ -24,11 +24,21 @@ pub(super) fn shifts(
         }
         // Reduced before they are added, two shifts cannot overflow: a
         // length is at most `isize::MAX`.
-        let shift = shifts.nth(if given == 1 { 0 } else { at });
-        let sum = sums[axis] + shift.rem_euclid(len as i64) as usize;
+        let sum = sums[axis] + modulo(shifts.nth(if given == 1 { 0 } else { at }), len as i64);
         sums[axis] = if sum < len { sum } else { sum - len };
     }
     Ok(sums)
+}
+
+/// A shift modulo the length of an axis; most are less than it, and to divide
+/// takes as long as much else of a small roll.
+fn modulo(shift: i64, len: i64) -> usize {
+    let shift = match shift {
+        _ if (0..len).contains(&shift) => shift,
+        _ if (-len..0).contains(&shift) => shift + len,
+        _ => shift.rem_euclid(len),
+    };
+    shift as usize
 }
 
 #[cfg(test)]

@@ -22,7 +22,8 @@ where
     D: Dimension,
 {
     let shifts = plan::shifts(data.shape(), shifts, axes)?;
-    laid_out(data, &shifts, data.as_slice_memory_order().map(|_| data.strides()))
+    let layout = if data.is_standard_layout() { None } else { data.as_slice_memory_order() };
+    laid_out(data, &shifts, layout.map(|_| data.strides()))
 }
 
 /// A copy in standard layout: a roll over no axes.

@@ -91,7 +91,7 @@ pub(in crate::memory) fn fold_wide(building: &Building<'_>) -> Result<bool> {
     let bands = row.len.div_ceil(width);
     let groups = turns(&lanes) * bands;
     let updates = building.loops.iter().map(|one| one.len).product::<usize>();
-    let cost = Cost::of_near(updates).times(3.0);
+    let cost = Cost::of_near(updates).times(3);
     let parts = parallel::parts(cost).min(groups).min(parallel::threads());
     let slots = bins.checked_mul(width).and_then(|slots| slots.checked_mul(building.wide.size));
     let refused = || Error::AllocationFailed { bytes: usize::MAX };

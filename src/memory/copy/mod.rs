@@ -18,7 +18,7 @@ pub(crate) use transfer::Transfer;
 
 use super::cpu;
 use super::tile::{Kernel, Places, Tile};
-use super::walk::Walk;
+use super::walk::{Loop, Walk};
 
 /// How elements of one type are copied.
 #[derive(Debug, Clone, Copy)]
@@ -88,16 +88,16 @@ impl Copier {
     /// which direction it copies: from the selected to the listed array, or
     /// back; `past`, that rows may pass by the caches.
     #[inline]
-    pub(super) fn kernel(self, tile: &Tile<'_>, gather: bool, past: bool) -> Run {
+    pub(super) fn kernel(self, inner: &Loop, gather: bool, past: bool) -> Run {
         match self.way {
             Way::Bytes => {
                 let step = self.size as isize;
-                let row = tile.inner.len == 1
-                    || (tile.inner.selected == step && tile.inner.listed == step);
+                let row =
+                    inner.len == 1 || (inner.step.selected == step && inner.step.listed == step);
                 match (row, gather) {
                     (true, true) if past => rows::past,
-                    (true, true) => rows::kernel::<true>(tile.inner.len * self.size),
-                    (true, false) => rows::kernel::<false>(tile.inner.len * self.size),
+                    (true, true) => rows::kernel::<true>(inner.len * self.size),
+                    (true, false) => rows::kernel::<false>(inner.len * self.size),
                     (false, true) => strided::kernel::<true>(self.size),
                     (false, false) => strided::kernel::<false>(self.size),
                 }
@@ -110,13 +110,17 @@ impl Copier {
     /// Whether short rows may be rearranged by shuffles of bytes: rows follow
     /// each other along the selected axis, and its ends along the outer loop,
     /// so that all bytes between are elements that the axis reaches.
+    #[inline]
     pub(super) fn shuffles(self, walk: &Walk) -> bool {
+        walk.outer.len >= cpu::FEWEST && self.shuffles_rows(walk)
+    }
+
+    fn shuffles_rows(self, walk: &Walk) -> bool {
         let [axis] = walk.components[..] else { return false };
         let row = walk.inner.len * self.size;
         let dense = walk.inner.len == 1
             || [walk.inner.step.selected, walk.inner.step.listed] == [self.size as isize; 2];
         matches!(self.way, Way::Bytes)
-            && walk.outer.len >= cpu::FEWEST
             && dense
             && axis.step == row as isize
             && axis.len.checked_mul(row) == Some(walk.outer.step.selected as usize)

@@ -85,7 +85,7 @@ impl Turns {
 
     /// Merges axes that do not roll with those around them. A roll of the outer
     /// one is then a roll by whole turns of the inner one.
-    fn merged(mut self) -> Self {
+    fn merge(&mut self) {
         self.turns.dedup_by(|inner, outer| {
             let merged = inner.shift == 0 && inner.continues(outer);
             if merged {
@@ -94,7 +94,6 @@ impl Turns {
             }
             merged
         });
-        self
     }
 }
 
@@ -106,17 +105,21 @@ impl<'id> Transfer<'_, 'id> {
     /// length unless both are 0.
     pub(crate) fn roll(self, shifts: &[usize]) -> Filled<'id> {
         if !self.to().is_empty() {
-            let Turns { turns, start } = Turns::new(shifts, self.from(), self.to()).merged();
+            let mut turns = Turns::new(shifts, self.from(), self.to());
+            turns.merge();
+            let (turns, start) = (&turns.turns[..], turns.start);
             let size = self.copier.size;
+            let tiny = self.to().len().saturating_mul(size) <= rows::TINY;
             let dense = |turn: &Turn| [turn.from, turn.to] == [size as isize; 2];
-            let short = |turn: &Turn| turn.shift != 0 && turn.len.saturating_mul(size) <= LONG;
+            let short =
+                |turn: &Turn| tiny || (turn.shift != 0 && turn.len.saturating_mul(size) <= LONG);
             let plain = matches!(self.copier.way, Way::Bytes);
             match turns.split_last() {
                 Some((row, around)) if plain && size > 0 && dense(row) && short(row) => {
                     let row = rows::Row { len: row.len * size, shift: row.shift * size };
                     rows::run(&self, around, start, row);
                 }
-                _ => rectangles(&turns, start, |loops, start| {
+                _ => rectangles(turns, start, |loops, start| {
                     let (mut walk, rest) = Walk::new(loops, SmallVec::new(), Order::Listed);
                     walk.base = start;
                     copy(&self, None, &walk);

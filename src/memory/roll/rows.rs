@@ -20,6 +20,17 @@ pub(super) struct Row {
     pub(super) shift: usize,
 }
 
+impl Row {
+    /// The runs of a row, the longer one first, so that memory is read in
+    /// order.
+    fn pieces(self) -> [Piece; 2] {
+        let Row { len, shift } = self;
+        let on = Piece { from: 0, to: shift, len: len - shift };
+        let round = Piece { from: len - shift, to: 0, len: shift };
+        if on.len >= round.len { [on, round] } else { [round, on] }
+    }
+}
+
 /// Rows of up to this many bytes are staged; longer ones copy well by
 /// themselves.
 const SHORT: usize = 2 << 10;
@@ -80,7 +91,7 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
 
 /// Arrays of up to this many bytes are copied row by row: to prepare anything
 /// would take longer.
-const TINY: usize = 2 << 10;
+pub(super) const TINY: usize = 2 << 10;
 
 /// Rolls all rows that these axes make.
 ///
@@ -88,16 +99,20 @@ const TINY: usize = 2 << 10;
 /// They can be read and written from here on, and do not overlap.
 #[allow(unsafe_code)]
 unsafe fn tiny(around: &[Turn], from: *const u8, to: *mut u8, row: Row) {
-    let Some((turn, around)) = around.split_first() else {
-        // SAFETY: the caller's promise.
-        return unsafe { rotate(from, to, row) };
-    };
+    let once = Turn { len: 1, shift: 0, from: 0, to: 0 };
+    let (turn, around) = around.split_first().unwrap_or((&once, &[]));
     for (first, place, count) in turn.runs() {
-        for k in 0..count as isize {
+        let turns = (0..count as isize).map(|k| {
             let from = from.wrapping_offset((first as isize + k) * turn.from);
-            let to = to.wrapping_offset((place as isize + k) * turn.to);
-            // SAFETY: the caller's promise, for a turn of this axis.
-            unsafe { tiny(around, from, to, row) };
+            (from, to.wrapping_offset((place as isize + k) * turn.to))
+        });
+        // SAFETY: the caller's promise, for these turns of this axis.
+        unsafe {
+            if around.is_empty() {
+                row.pieces().into_iter().for_each(|piece| pieces(turns.clone(), piece));
+            } else {
+                turns.for_each(|(from, to)| tiny(around, from, to, row));
+            }
         }
     }
 }
@@ -224,15 +239,6 @@ impl Rotate {
         }
     }
 
-    /// The runs of a row, the longer one first, so that memory is read in
-    /// order.
-    fn pieces(&self) -> [Piece; 2] {
-        let Row { len, shift } = self.row;
-        let on = Piece { from: 0, to: shift, len: len - shift };
-        let round = Piece { from: len - shift, to: 0, len: shift };
-        if on.len >= round.len { [on, round] } else { [round, on] }
-    }
-
     /// Copies these rows.
     ///
     /// # Safety
@@ -254,7 +260,7 @@ impl Rotate {
                     group.start += pattern.run(from, to, group.len());
                 }
             }
-            for piece in self.pieces() {
+            for piece in self.row.pieces() {
                 let pairs = group.clone().map(|k| {
                     let from = tile.selected.wrapping_offset(tile.offsets[k]);
                     (from.cast_const(), tile.listed.wrapping_offset(place(k)))
@@ -277,14 +283,14 @@ impl Rotate {
         // initialised bytes, and the stage has room for a group of rows.
         unsafe {
             if Stage::rows(self.row.len) == 0 {
-                for Piece { from, to: at, len } in self.pieces() {
+                for Piece { from, to: at, len } in self.row.pieces() {
                     let from = source(group.start).add(from);
                     stage::straight(from, to.add(at), len, past);
                 }
                 return;
             }
             let room = stage.room(source(group.start));
-            for piece in self.pieces() {
+            for piece in self.row.pieces() {
                 let pairs = group
                     .clone()
                     .enumerate()

@@ -7,8 +7,12 @@ use super::{Loop, Offsets};
 /// A place in nested loops, outermost first.
 #[derive(Debug)]
 pub(in crate::memory) struct Cursor<'a> {
-    loops: &'a [Loop],
-    counters: SmallVec<[usize; 6]>,
+    /// The innermost loop, and how many of its turns are done.
+    run: Loop,
+    done: usize,
+    /// The loops around it, and the turn that each is in.
+    around: &'a [Loop],
+    counters: SmallVec<[usize; 5]>,
     at: Offsets,
 }
 
@@ -17,63 +21,78 @@ impl<'a> Cursor<'a> {
     /// at `base`.
     #[inline]
     pub(in crate::memory) fn new(loops: &'a [Loop], base: Offsets, turn: usize) -> Self {
-        let mut cursor = Cursor { loops, counters: SmallVec::from_elem(0, loops.len()), at: base };
-        let mut rest = turn;
-        for (counter, one) in cursor.counters.iter_mut().zip(loops).rev() {
-            if rest == 0 {
-                break;
-            }
-            *counter = rest % one.len;
-            rest /= one.len;
-            cursor.at = cursor.at.after(*counter, one.step);
+        let (run, around) = match loops.split_last() {
+            Some((run, around)) => (*run, around),
+            None => (Loop::ONCE, loops),
+        };
+        let (done, counters) = (0, SmallVec::new());
+        let mut cursor = Cursor { run, done, around, counters, at: base };
+        if around.is_empty() {
+            cursor.move_run(turn);
+        } else {
+            cursor.start(turn);
         }
         cursor
+    }
+
+    /// Moves from the first turn of all loops to this one.
+    fn start(&mut self, turn: usize) {
+        self.counters.resize(self.around.len(), 0);
+        if turn == 0 {
+            return;
+        }
+        self.move_run(turn % self.run.len);
+        let mut rest = turn / self.run.len;
+        for (counter, one) in self.counters.iter_mut().zip(self.around).rev() {
+            *counter = rest % one.len;
+            rest /= one.len;
+            self.at = self.at.after(*counter, one.step);
+        }
+    }
+
+    #[inline]
+    fn move_run(&mut self, turns: usize) {
+        self.done += turns;
+        self.at = self.at.after(turns, self.run.step);
     }
 
     /// Takes turns of the innermost loop, up to its end and no more than
     /// `most`: where they start, and how many.
     #[inline]
     pub(in crate::memory) fn take(&mut self, most: usize) -> (Offsets, usize) {
-        let start = self.at;
-        let Some((run, around)) = self.loops.split_last() else {
-            return (start, 1);
-        };
-        let innermost = around.len();
-        let count = most.min(run.len - self.counters[innermost]);
-        self.counters[innermost] += count;
-        self.at = self.at.after(count, run.step);
-        if self.counters[innermost] == run.len {
+        if self.done == self.run.len {
             self.carry();
         }
+        let start = self.at;
+        let count = most.min(self.run.len - self.done);
+        self.move_run(count);
         (start, count)
     }
 
-    /// Moves the loops around on by one turn, back to the start from the end.
+    /// Starts the innermost loop anew in the next turn of those around it, or
+    /// from the end back at the first.
     fn carry(&mut self) {
-        for (number, one) in self.loops.iter().enumerate().rev() {
-            let counter = &mut self.counters[number];
+        self.done = 0;
+        self.at = self.at.before(self.run.len, self.run.step);
+        for (counter, one) in self.counters.iter_mut().zip(self.around).rev() {
+            *counter += 1;
+            self.at = self.at.after(1, one.step);
             if *counter < one.len {
                 return;
             }
             *counter = 0;
-            let back = |by: isize| by.wrapping_neg();
-            let step = one.step;
-            let step = Offsets {
-                selected: back(step.selected),
-                indices: back(step.indices),
-                listed: back(step.listed),
-            };
-            self.at = self.at.after(one.len, step);
-            if let Some(around) = number.checked_sub(1) {
-                self.counters[around] += 1;
-                self.at = self.at.after(1, self.loops[around].step);
-            }
+            self.at = self.at.before(one.len, one.step);
         }
     }
 }
 
 /// How many turns nested loops take. The product of the lengths of an array's
 /// axes does not overflow; neither does that of loops over some of them.
+#[inline]
 pub(in crate::memory) fn turns(loops: &[Loop]) -> usize {
-    loops.iter().map(|one| one.len).product()
+    let mut turns = 1;
+    for one in loops {
+        turns *= one.len;
+    }
+    turns
 }

@@ -47,6 +47,22 @@ impl Loop {
     pub(super) fn reads_indices(&self) -> bool {
         self.step.indices != 0 || self.entries
     }
+
+    /// This loop and the one inside it as one, where no array jumps between
+    /// their turns.
+    #[inline]
+    pub(super) fn merged(&self, inner: &Loop) -> Option<Loop> {
+        let turns = inner.len as isize;
+        let seamless = |outer: isize, inner: isize| inner.checked_mul(turns) == Some(outer);
+        let merges = seamless(self.step.selected, inner.step.selected)
+            && seamless(self.step.indices, inner.step.indices)
+            && seamless(self.step.listed, inner.step.listed);
+        merges.then(|| Loop {
+            len: self.len * inner.len,
+            step: inner.step,
+            entries: self.entries | inner.entries,
+        })
+    }
 }
 
 /// A place in the three arrays, in bytes from their first elements, or a step
@@ -73,6 +89,12 @@ impl Offsets {
             indices: at(self.indices, step.indices),
             listed: at(self.listed, step.listed),
         }
+    }
+
+    /// The place `turns` steps further back.
+    #[inline(always)]
+    pub(super) fn before(self, turns: usize, step: Offsets) -> Self {
+        self.after(turns.wrapping_neg(), step)
     }
 }
 
@@ -108,6 +130,7 @@ pub(crate) struct Axes<'a> {
 const USED_UP: &str = "an operation names more axes than an array has";
 
 impl<'a> Axes<'a> {
+    #[inline]
     pub(super) fn new(
         selected: Layout<'a>,
         indices: Option<Layout<'a>>,
@@ -177,7 +200,7 @@ impl<'a> Axes<'a> {
         match len {
             0 => self.empty = true,
             1 => {}
-            _ => self.walk.loops.push(Loop {
+            _ => self.walk.push(Loop {
                 len,
                 step: Offsets {
                     selected: selected.map_or(0, |axis| self.selected.stride(axis)),

@@ -16,6 +16,8 @@
 //!       output[k, c] = data[k, c]    of the output are written together
 //! ```
 
+use std::ops::Range;
+
 use super::{Component, Components, Loop, Loops, Offsets, turns};
 
 /// Which array's memory the order follows first.
@@ -39,9 +41,15 @@ pub(in crate::memory) struct Walk {
     pub(in crate::memory) inner: Loop,
     /// All loops, outermost first.
     pub(in crate::memory) loops: Loops,
-    shared: usize,
-    nest: (usize, usize),
+    /// How many of them are shared, and how many turns these take.
+    shared: (usize, usize),
+    /// Which of them are over entries, and how many turns these take.
+    nest: (Range<usize>, usize),
 }
+
+/// Loops of up to so many turns are few: in which order memory is read does not
+/// matter, and all entries are a chunk.
+const FEW: usize = 256;
 
 impl Walk {
     /// Loops that were given in row-major order, not yet in that of memory.
@@ -49,7 +57,19 @@ impl Walk {
     pub(super) fn of(loops: Loops, components: Components) -> Self {
         let (outer, inner) = (Loop::ONCE, Loop::ONCE);
         let base = Offsets::ZERO;
-        Walk { base, components, outer, inner, loops, shared: 0, nest: (0, 0) }
+        Walk { base, components, outer, inner, loops, shared: (0, 1), nest: (0..0, 1) }
+    }
+
+    /// Adds a loop inside all others.
+    #[inline]
+    pub(super) fn push(&mut self, inner: Loop) {
+        if let Some(last) = self.loops.last_mut() {
+            if let Some(merged) = last.merged(&inner) {
+                *last = merged;
+                return;
+            }
+        }
+        self.loops.push(inner);
     }
 
     /// The loops in the order of memory, and those that remain where one was
@@ -60,6 +80,7 @@ impl Walk {
         order: Order,
     ) -> (Self, Option<Box<Self>>) {
         let mut walk = Walk::of(loops, components);
+        merge(&mut walk.loops);
         let rest = walk.order(order);
         (walk, rest)
     }
@@ -67,7 +88,7 @@ impl Walk {
     /// Loops around a row that a kernel runs as a whole, as they are given.
     pub(in crate::memory) fn around_rows(mut loops: Loops, base: Offsets) -> Self {
         merge(&mut loops);
-        let nest = (0, loops.len());
+        let nest = (0..loops.len(), turns(&loops));
         Walk { base, nest, ..Walk::of(loops, Components::new()) }
     }
 
@@ -75,22 +96,43 @@ impl Walk {
     /// worked out once for all their turns.
     #[inline]
     pub(in crate::memory) fn shared(&self) -> &[Loop] {
-        &self.loops[..self.shared]
+        &self.loops[..self.shared.0]
+    }
+
+    /// How many turns the shared loops take.
+    #[inline]
+    pub(in crate::memory) fn shared_turns(&self) -> usize {
+        self.shared.1
     }
 
     /// The loops over entries.
     #[inline]
     pub(in crate::memory) fn nest(&self) -> &[Loop] {
-        &self.loops[self.nest.0..self.nest.1]
+        &self.loops[self.nest.0.clone()]
+    }
+
+    /// How many entries there are.
+    #[inline]
+    pub(in crate::memory) fn entries(&self) -> usize {
+        self.nest.1
     }
 
     /// How many rows all loops but the innermost make.
+    #[inline]
     pub(in crate::memory) fn rows(&self) -> usize {
-        turns(self.shared()) * self.outer.len * turns(self.nest())
+        self.shared_turns() * self.outer.len * self.entries()
+    }
+
+    /// Whether the loops are so few, over elements of so many bytes, that one
+    /// thread resolves all entries before it uses the first.
+    pub(in crate::memory) fn is_at_once(&self, size: usize) -> bool {
+        const BYTES: usize = 64;
+        turns(&self.loops).saturating_mul(size.max(BYTES)) <= FEW * BYTES
     }
 
     /// Whether what indices select lies further apart than the caches near a
     /// core reach.
+    #[inline]
     pub(in crate::memory) fn is_spread(&self) -> bool {
         /// Bytes.
         const SPREAD: usize = 512 << 10;
@@ -107,16 +149,23 @@ impl Walk {
     /// no whole tile is left to a walk of its own.
     #[inline]
     pub(in crate::memory) fn order(&mut self, order: Order) -> Option<Box<Self>> {
-        let steps = self.components.iter().map(|one| one.step.unsigned_abs());
-        let keys = Keys { across: steps.filter(|&step| step != 0).min().unwrap_or(0) };
-        sort(&mut self.loops, |one| match order {
-            Order::Listed => keys.listed(one),
-            Order::Selected => keys.selected(one),
-        });
-        merge(&mut self.loops);
-        let cut = if self.loops.len() > 1 { tile(&mut self.loops, keys, order) } else { None };
+        let cut = if self.loops.len() > 1 { self.sort(order) } else { None };
         self.arrange();
         cut.filter(|cut| cut.rest > 0).map(|cut| self.rest(cut))
+    }
+
+    /// Sorts loops, and cuts one in tiles where that pays.
+    fn sort(&mut self, order: Order) -> Option<Cut> {
+        let steps = self.components.iter().map(|one| one.step.unsigned_abs());
+        let keys = Keys { across: steps.filter(|&step| step != 0).min().unwrap_or(0) };
+        let moved = match order {
+            Order::Listed => sort(&mut self.loops, |one| keys.listed(one)),
+            Order::Selected => sort(&mut self.loops, |one| keys.selected(one)),
+        };
+        if moved {
+            merge(&mut self.loops);
+        }
+        if turns(&self.loops) <= FEW { None } else { tile(&mut self.loops, keys, order) }
     }
 
     #[cold]
@@ -135,18 +184,19 @@ impl Walk {
     /// Gives each loop its task.
     #[inline]
     fn arrange(&mut self) {
-        let mut end = self.loops.len();
-        if let Some(last) = self.loops.last().filter(|last| !last.reads_indices()) {
-            self.inner = *last;
-            end -= 1;
+        let mut around = &self.loops[..];
+        if let Some((last, others)) = around.split_last() {
+            if !last.reads_indices() {
+                self.inner = *last;
+                around = others;
+            }
         }
-        let reads = self.loops[..end].iter().position(Loop::reads_indices);
-        let start = reads.unwrap_or(0);
+        let start = around.iter().position(Loop::reads_indices).unwrap_or(0);
         if start > 0 {
-            self.shared = start - 1;
-            self.outer = self.loops[start - 1];
+            self.shared = (start - 1, turns(&around[..start - 1]));
+            self.outer = around[start - 1];
         }
-        self.nest = (start, end);
+        self.nest = (start..around.len(), turns(&around[start..]));
     }
 }
 
@@ -171,35 +221,30 @@ impl Keys {
 }
 
 /// Sorts by falling key; equal keys keep their order, and so do entries, which
-/// all have one key where their order matters.
+/// all have one key where their order matters. Tells whether any loop moved.
 #[inline]
-fn sort(loops: &mut Loops, key: impl Fn(&Loop) -> usize) {
+fn sort(loops: &mut [Loop], key: impl Fn(&Loop) -> usize) -> bool {
+    let mut moved = false;
     for end in 1..loops.len() {
         let mut at = end;
         while at > 0 && key(&loops[at - 1]) < key(&loops[at]) {
             loops.swap(at - 1, at);
             at -= 1;
+            moved = true;
         }
     }
+    moved
 }
 
 /// Merges loops that no array jumps between.
 #[inline]
 pub(in crate::memory) fn merge(loops: &mut Loops) {
-    loops.dedup_by(|inner, outer| {
-        let turns = inner.len as isize;
-        let seamless = |outer: isize, inner: isize| inner.checked_mul(turns) == Some(outer);
-        let merged = seamless(outer.step.selected, inner.step.selected)
-            && seamless(outer.step.indices, inner.step.indices)
-            && seamless(outer.step.listed, inner.step.listed);
-        if merged {
-            *outer = Loop {
-                len: outer.len * inner.len,
-                step: inner.step,
-                entries: outer.entries | inner.entries,
-            };
+    loops.dedup_by(|inner, outer| match outer.merged(inner) {
+        Some(merged) => {
+            *outer = merged;
+            true
         }
-        merged
+        None => false,
     });
 }
 
@@ -221,6 +266,7 @@ fn tile_len(step: usize) -> usize {
 
 /// Cuts a loop in tiles where two arrays disagree about which loop runs
 /// innermost.
+#[inline(never)]
 fn tile(loops: &mut Loops, keys: Keys, order: Order) -> Option<Cut> {
     let nearest = |key: &dyn Fn(&Loop) -> usize| {
         (0..loops.len()).filter(|&at| key(&loops[at]) != 0).min_by_key(|&at| key(&loops[at]))
