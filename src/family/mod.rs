@@ -103,6 +103,7 @@ impl Plan {
     }
 
     /// Whether something has the shape of what a gather returns.
+    #[inline]
     fn fits(&self, data: &[usize], indices: &[usize], shape: &[usize]) -> bool {
         let parts = [&data[..self.before], &indices[self.entries.clone()], &data[self.behind..]];
         let mut rest = shape;
@@ -176,12 +177,14 @@ impl Plan {
 
 /// A number of batch dimensions counted from the front, where it is at most
 /// `most`.
+#[inline]
 fn batch_dims_of(given: i128, indices_rank: usize, most: usize) -> Option<usize> {
     let from_front = if given < 0 { given + indices_rank as i128 } else { given };
     (0..=most as i128).contains(&from_front).then_some(from_front as usize)
 }
 
 /// Refuses data and indices that differ along their batch dimensions.
+#[inline]
 fn check_batch(batch_dims: usize, data: &[usize], indices: &[usize]) -> Result<()> {
     if batch_dims == 0 || data[..batch_dims] == indices[..batch_dims] {
         return Ok(());

@@ -98,8 +98,8 @@ where
     let folding = Folding::new(fold);
     let written = Written { plan: &plan, indices, untouched };
     match plan.one_for_all(target.shape(), indices, updates)? {
-        Some(updates) => written.run(Scattering::fold(target, &updates, indices, &folding)),
-        None => written.run(Scattering::fold(target, updates, indices, &folding)),
+        Some(updates) => written.run(&Scattering::fold(target, &updates, indices, &folding)),
+        None => written.run(&Scattering::fold(target, updates, indices, &folding)),
     }
 }
 
@@ -196,14 +196,15 @@ impl Written<'_> {
         U: Dimension,
     {
         let how = (combining.reduction, combining.use_init_val);
-        self.run(match kernels {
-            Some(kernels) => Scattering::reduce(target, updates, self.indices, kernels, how),
-            None => Scattering::overwrite(target, updates, self.indices),
-        })
+        let indices = self.indices;
+        match kernels {
+            Some(kernels) => self.run(&Scattering::reduce(target, updates, indices, kernels, how)),
+            None => self.run(&Scattering::overwrite(target, updates, indices)),
+        }
     }
 
     /// Combines updates with their targets.
-    fn run(&self, scattering: Scattering<'_>) -> Result<()> {
+    fn run(&self, scattering: &Scattering<'_>) -> Result<()> {
         let Written { plan, indices, untouched } = *self;
         if scattering.target().is_empty() {
             // Indices may be left where all are skipped.

@@ -2,23 +2,21 @@
 
 use std::mem::MaybeUninit;
 
-use super::indices::CHUNK;
-
 /// Where a buffer's offsets are kept: apart from it, since compilers clear a
 /// struct as a whole rather than leave most of it undefined.
-pub(super) type Slots = [MaybeUninit<isize>; CHUNK];
+pub(super) type Slot = MaybeUninit<isize>;
 
-/// Up to [`CHUNK`] offsets.
+/// Offsets, as many as there are slots for.
 ///
 /// Invariant: the first `len` slots have been written.
 pub(super) struct Buffer<'b> {
-    slots: &'b mut Slots,
+    slots: &'b mut [Slot],
     len: usize,
 }
 
 impl<'b> Buffer<'b> {
     #[inline(always)]
-    pub(super) fn new(slots: &'b mut Slots) -> Self {
+    pub(super) fn new(slots: &'b mut [Slot]) -> Self {
         Buffer { slots, len: 0 }
     }
 

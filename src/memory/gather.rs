@@ -17,7 +17,7 @@ impl<'id> Transfer<'_, 'id> {
     /// where an index is out of bounds and the policy refuses it. Then the output
     /// may have been written to, unless `untouched` asks that it be not.
     pub(crate) fn gather(
-        self,
+        &self,
         indices: Indices<'_>,
         policy: Policy,
         untouched: bool,
@@ -37,7 +37,8 @@ impl<'id> Transfer<'_, 'id> {
                 }
                 untouched = false;
             }
-            let copied = |walk: &Walk| copy(&self, Some((indices, policy, untouched)), walk);
+            let selecting = Selecting { indices, policy, untouched };
+            let copied = |walk: &Walk| copy(self, Some(&selecting), walk);
             if !copied(walk) || !rest.is_none_or(|rest| copied(&rest)) {
                 return None;
             }
@@ -52,12 +53,31 @@ impl<'id> Transfer<'_, 'id> {
 /// Rows of at least this many bytes may be written past the caches.
 const STREAMED_ROW: usize = 1 << 10;
 
-/// Copies along a walk: what indices select under a policy, or without indices
-/// all of it. False where one is refused; with `untouched` nothing has been
-/// written then.
+/// How a gather selects: by which indices, under which policy, and whether an
+/// index that is refused must leave the output untouched.
+pub(super) struct Selecting<'a> {
+    indices: Indices<'a>,
+    policy: Policy,
+    untouched: bool,
+}
+
+impl Selecting<'_> {
+    /// Whether nothing is refused once the output has been written to: in one
+    /// part of one chunk, all indices are resolved before that.
+    #[inline]
+    fn is_safe(&self, walk: &Walk, parts: usize) -> bool {
+        !self.untouched
+            || self.policy != Policy::Refuse
+            || (parts == 1 && is_chunk(walk.nest()))
+            || self.indices.inside(&walk.components)
+    }
+}
+
+/// Copies along a walk: what indices select, or without them all of it. False
+/// where an index is refused.
 pub(super) fn copy(
     transfer: &Transfer<'_, '_>,
-    indices: Option<(Indices<'_>, Policy, bool)>,
+    selecting: Option<&Selecting<'_>>,
     walk: &Walk,
 ) -> bool {
     let copier = transfer.copier;
@@ -66,7 +86,7 @@ pub(super) fn copy(
     let rows = walk.rows();
     let bytes = rows.saturating_mul(row);
     let past = row >= STREAMED_ROW
-        && match indices {
+        && match selecting {
             Some(_) => bytes >= STREAMED,
             None => Store::of(bytes, transfer.fresh) == Store::Past,
         };
@@ -78,17 +98,14 @@ pub(super) fn copy(
     };
     let each = if spread { Cost::of_far(rows) } else { Cost::of_near(rows) };
     let parts = parallel::parts(each.plus(Cost::of_bytes(bytes)));
-    if let Some((indices, Policy::Refuse, true)) = indices {
-        let at_once = parts == 1 && is_chunk(walk.nest());
-        if !at_once && !indices.inside(&walk.components) {
-            return false;
-        }
+    if selecting.is_some_and(|selecting| !selecting.is_safe(walk, parts)) {
+        return false;
     }
     let outside = AtomicBool::new(false);
     let run = Run {
         walk,
-        indices: indices.map(|(indices, ..)| indices),
-        policy: indices.map_or(Policy::Refuse, |(_, policy, _)| policy),
+        indices: selecting.map(|selecting| &selecting.indices),
+        policy: selecting.map_or(Policy::Refuse, |selecting| selecting.policy),
         selected: transfer.from.start().cast_mut(),
         listed: transfer.to.start(),
         size: copier.size,

@@ -12,11 +12,11 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::buffer::{Buffer, Slots};
+use super::buffer::{Buffer, Slot};
 use super::indices::{CHUNK, Indices, Lane, NOWHERE};
 use super::plan::{Listed, Listing};
 use super::tile::{Kernel, Next, Places, Tile};
-use super::walk::{Component, Cursor, Loop, Loops, Offsets, Walk, turns};
+use super::walk::{Component, Cursor, FEW, Loop, Loops, Offsets, Walk, turns};
 use crate::index::Policy;
 use crate::parallel;
 
@@ -27,7 +27,7 @@ use crate::parallel;
 /// was made for the two.
 pub(super) struct Run<'r> {
     pub(super) walk: &'r Walk,
-    pub(super) indices: Option<Indices<'r>>,
+    pub(super) indices: Option<&'r Indices<'r>>,
     pub(super) policy: Policy,
     pub(super) selected: *mut u8,
     pub(super) listed: *mut u8,
@@ -79,21 +79,23 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Part number `part` of `parts`.
+    /// All of it.
     #[inline]
-    pub(super) fn of(walk: &Walk, cut: Cut, parts: usize, part: usize) -> Self {
-        let mut all = Part {
+    fn whole(walk: &Walk) -> Self {
+        Part {
             shared: 0..walk.shared_turns(),
             outer: 0..walk.outer.len,
             entries: 0..walk.entries(),
             band: None,
             inner: 0..walk.inner.len,
             targets: None,
-        };
-        let share = |whole: usize| parallel::share(whole, parts, part);
-        if parts == 1 {
-            return all;
         }
+    }
+
+    /// Part number `part` of `parts`.
+    pub(super) fn of(walk: &Walk, cut: Cut, parts: usize, part: usize) -> Self {
+        let mut all = Part::whole(walk);
+        let share = |whole: usize| parallel::share(whole, parts, part);
         match cut {
             Cut::Shared => all.shared = share(all.shared.end),
             Cut::Outer => all.outer = share(all.outer.end),
@@ -133,11 +135,22 @@ struct Rooms<'b> {
 
 impl<'b> Rooms<'b> {
     #[inline(always)]
-    fn new([offsets, places, other]: &'b mut [Slots; 3]) -> Self {
+    fn new<const N: usize>([offsets, places, other]: &'b mut [[Slot; N]; 3]) -> Self {
         Rooms {
             offsets: Buffer::new(offsets),
             places: Buffer::new(places),
             other: Buffer::new(other),
+        }
+    }
+
+    /// Adds the other numbers' offsets to the last `count`.
+    #[inline(never)]
+    fn add_other(&mut self, count: usize) {
+        let sums = self.offsets.values_mut();
+        let start = sums.len() - count;
+        for (sum, &offset) in sums[start..].iter_mut().zip(self.other.values()) {
+            let nowhere = *sum == NOWHERE || offset == NOWHERE;
+            *sum = if nowhere { NOWHERE } else { sum.wrapping_add(offset) };
         }
     }
 }
@@ -165,14 +178,48 @@ impl Run<'_> {
     /// names a loop that the invariant of [`Part`] allows to be cut.
     #[allow(unsafe_code)]
     pub(super) unsafe fn run(&self, cut: Cut, parts: usize) {
-        parallel::run(parts, &|part| {
-            let mut part = Part::of(self.walk, cut, parts, part);
-            if cut == Cut::Segments {
-                let Range { start, end } = part.entries;
-                part.entries = self.segment(start)..self.segment(end);
-            }
-            self.part(&part);
-        });
+        if parts > 1 {
+            parallel::run(parts, &|part| {
+                let mut part = Part::of(self.walk, cut, parts, part);
+                if cut == Cut::Segments {
+                    let Range { start, end } = part.entries;
+                    part.entries = self.segment(start)..self.segment(end);
+                }
+                self.part(&part);
+            });
+            return;
+        }
+        let few = self.walk.shared().is_empty() && self.walk.entries() <= FEW;
+        match self.walk.nest() {
+            [] if few => self.once(&Loop::ONCE),
+            [run] if few => self.once(run),
+            _ => self.part(&Part::whole(self.walk)),
+        }
+    }
+
+    /// Does all of a walk over one run of few entries. It is what
+    /// [`part`](Self::part) does for the only chunk, without what is for many:
+    /// that takes as long as the work of a small call.
+    #[inline(never)]
+    fn once(&self, run: &Loop) {
+        let mut slots = [[MaybeUninit::uninit(); FEW]; 3];
+        let mut rooms = Rooms::new(&mut slots);
+        let base = self.walk.base;
+        let Some(gaps) = self.resolve(base.indices, run, run.len, &mut rooms) else {
+            return self.outside.store(true, Ordering::Relaxed);
+        };
+        if run.step.selected != 0 {
+            add_ramp(rooms.offsets.values_mut(), 0, run.step.selected, gaps);
+        }
+        let tile = Tile {
+            selected: self.selected.wrapping_offset(base.selected),
+            listed: self.listed.wrapping_offset(base.listed),
+            offsets: rooms.offsets.values(),
+            places: Places::Every(run.step.listed),
+            adjacent: self.follow_each_other(run),
+            ..Tile::like(self.walk, self.size, self.spread)
+        };
+        self.tile(&tile, gaps);
     }
 
     /// The first entry from this one on whose index is not that of the entry
@@ -210,9 +257,9 @@ impl Run<'_> {
     /// The updates of some targets: each chunk of them as a tile, as if the
     /// indices had been read in this order.
     fn listed(&self, Listed { entries, targets }: Listed<'_>) {
-        let mut slots: [Slots; 3] = [[MaybeUninit::uninit(); CHUNK]; 3];
+        let mut slots = [[MaybeUninit::uninit(); CHUNK]; 3];
         let mut rooms = Rooms::new(&mut slots);
-        let (walk, whole) = (self.walk, Part::of(self.walk, Cut::Inner, 1, 0));
+        let (walk, whole) = (self.walk, Part::whole(self.walk));
         // Places in the list, and, since their steps are even, places in all the
         // axes that are selected along.
         let listed = walk.nest().last().copied().unwrap_or(Loop::ONCE);
@@ -232,26 +279,40 @@ impl Run<'_> {
         }
     }
 
+    /// Whether the elements of a run follow each other in the selected array.
+    #[inline]
+    fn follow_each_other(&self, run: &Loop) -> bool {
+        self.indices.is_none() && run.step.selected == self.size as isize
+    }
+
+    #[inline(never)]
     fn part(&self, part: &Part) {
-        let mut slots: [Slots; 3] = [[MaybeUninit::uninit(); CHUNK]; 3];
+        let mut slots = [[MaybeUninit::uninit(); CHUNK]; 3];
         let mut rooms = Rooms::new(&mut slots);
         let walk = self.walk;
         let base = walk
             .base
             .after(part.outer.start, walk.outer.step)
             .after(part.inner.start, walk.inner.step);
-        let Some(band) = &part.band else {
-            return self.entries(walk.nest(), base, part.entries.clone(), part, &mut rooms);
-        };
-        let mut nest: Loops = walk.nest().iter().copied().collect();
+        match &part.band {
+            None => self.entries(walk.nest(), base, part.entries.clone(), part, &mut rooms),
+            Some(band) => self.band(band.clone(), base, part, &mut rooms),
+        }
+    }
+
+    /// All entries, but of the innermost loop over them these turns alone.
+    #[inline(never)]
+    fn band(&self, band: Range<usize>, base: Offsets, part: &Part, rooms: &mut Rooms<'_>) {
+        let mut nest: Loops = self.walk.nest().iter().copied().collect();
         let mut base = base;
         if let Some(run) = nest.last_mut() {
             base = base.after(band.start, run.step);
             run.len = band.len();
         }
-        self.entries(&nest, base, 0..turns(&nest), part, &mut rooms);
+        self.entries(&nest, base, 0..turns(&nest), part, rooms);
     }
 
+    #[inline(always)]
     fn entries(
         &self,
         nest: &[Loop],
@@ -279,14 +340,14 @@ impl Run<'_> {
             if run.step.selected != 0 {
                 add_ramp(rooms.offsets.values_mut(), 0, run.step.selected, gaps);
             }
-            let next = match &self.indices {
+            let next = match self.indices {
                 Some(indices) if count == CHUNK => {
                     indices.start().wrapping_offset(at.after(count, run.step).indices)
                 }
                 _ => std::ptr::null(),
             };
             let next = Next { start: next, step: run.step.indices };
-            let adjacent = self.indices.is_none() && run.step.selected == self.size as isize;
+            let adjacent = self.follow_each_other(&run);
             let every = Some(run.step.listed);
             self.chunk(Chunk { base: at, every, gaps, adjacent, next }, rooms, part);
         }
@@ -294,6 +355,7 @@ impl Run<'_> {
 
     /// The same where the innermost loop is short: as many of its runs as make
     /// a chunk are put together.
+    #[inline(never)]
     fn runs(
         &self,
         run: Loop,
@@ -360,7 +422,7 @@ impl Run<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn chunk(&self, mut chunk: Chunk, rooms: &mut Rooms<'_>, part: &Part) {
         if let Some(targets) = &part.targets {
             keep(&mut chunk, rooms, targets);
@@ -369,7 +431,7 @@ impl Run<'_> {
     }
 
     /// Hands a chunk to the kernel in each turn of the shared loops.
-    #[inline]
+    #[inline(always)]
     fn shared(&self, chunk: &Chunk, rooms: &Rooms<'_>, part: &Part) {
         let walk = self.walk;
         let mut tile = Tile {
@@ -389,13 +451,18 @@ impl Run<'_> {
         if walk.shared().is_empty() {
             return self.tile(&tile, chunk.gaps);
         }
+        self.each_shared(&mut tile, chunk.gaps, part.shared.clone());
+    }
+
+    #[inline(never)]
+    fn each_shared(&self, tile: &mut Tile<'_>, gaps: bool, turns: Range<usize>) {
         let (selected, listed) = (tile.selected, tile.listed);
-        let mut cursor = Cursor::new(walk.shared(), Offsets::ZERO, part.shared.start);
-        for _ in part.shared.clone() {
+        let mut cursor = Cursor::new(self.walk.shared(), Offsets::ZERO, turns.start);
+        for _ in turns {
             let (at, _) = cursor.take(1);
             tile.selected = selected.wrapping_offset(at.selected);
             tile.listed = listed.wrapping_offset(at.listed);
-            self.tile(&tile, chunk.gaps);
+            self.tile(tile, gaps);
         }
     }
 
@@ -407,28 +474,38 @@ impl Run<'_> {
         // and the two arrays were borrowed apart from each other.
         #[allow(unsafe_code)]
         unsafe {
-            if !gaps {
-                return self.kernel.run(tile);
-            }
-            let mut first = 0;
-            for run in tile.offsets.chunk_by(|a, b| (*a == NOWHERE) == (*b == NOWHERE)) {
-                let part = tile.part(first..first + run.len());
+            if gaps { self.with_gaps(tile) } else { self.kernel.run(tile) }
+        }
+    }
+
+    /// Hands runs of entries to the kernel that all select something, or nothing.
+    ///
+    /// # Safety
+    /// That of [`Kernel::run`], but for offsets that are [`NOWHERE`].
+    #[inline(never)]
+    #[allow(unsafe_code)]
+    unsafe fn with_gaps(&self, tile: &Tile<'_>) {
+        let mut first = 0;
+        for run in tile.offsets.chunk_by(|a, b| (*a == NOWHERE) == (*b == NOWHERE)) {
+            let part = tile.part(first..first + run.len());
+            first += run.len();
+            // SAFETY: the caller's promise.
+            unsafe {
                 if run[0] == NOWHERE {
                     self.kernel.nowhere(&part);
                 } else {
                     self.kernel.run(&part);
                 }
-                first += run.len();
             }
         }
     }
 
     /// Adds what the indices of a run select to the room; tells whether some
     /// select nothing, and is nothing where one is refused.
-    #[inline]
+    #[inline(always)]
     fn resolve(&self, at: isize, run: &Loop, count: usize, rooms: &mut Rooms<'_>) -> Option<bool> {
         let (Some(indices), Some((component, others))) =
-            (&self.indices, self.walk.components.split_first())
+            (self.indices, self.walk.components.split_first())
         else {
             rooms.offsets.extend_ramp(count, 0, 0);
             return Some(false);
@@ -455,21 +532,17 @@ impl Run<'_> {
                 })
             };
             all &= found;
-            let sums = rooms.offsets.values_mut();
-            let start = sums.len() - count;
-            for (sum, &offset) in sums[start..].iter_mut().zip(rooms.other.values()) {
-                let nowhere = *sum == NOWHERE || offset == NOWHERE;
-                *sum = if nowhere { NOWHERE } else { sum.wrapping_add(offset) };
-            }
+            rooms.add_other(count);
         }
-        match self.policy {
-            Policy::Refuse if !all => None,
-            _ => Some(!all),
+        if all {
+            return Some(false);
         }
+        (self.policy != Policy::Refuse).then_some(true)
     }
 }
 
 /// Keeps the entries of a chunk that select among these targets.
+#[inline(never)]
 fn keep(chunk: &mut Chunk, rooms: &mut Rooms<'_>, targets: &Range<isize>) {
     let count = rooms.offsets.values().len();
     if let Some(step) = chunk.every.take() {

@@ -256,6 +256,7 @@ impl<'a> Indices<'a> {
     }
 
     /// Whether all indices are within the axes that their numbers select along.
+    #[inline(never)]
     pub(super) fn inside(&self, components: &[Component]) -> bool {
         let rank = self.layout().shape().len();
         let axes = if components.len() == 1 { rank } else { rank - 1 };

@@ -113,7 +113,7 @@ impl<'a> Scattering<'a> {
     /// bounds and the policy refuses it: then the target may have been written
     /// to, unless `untouched` asks that it be not.
     pub(crate) fn run(
-        self,
+        &self,
         policy: Policy,
         untouched: bool,
         name: impl FnOnce(&mut Axes<'_>),
@@ -136,7 +136,7 @@ impl<'a> Scattering<'a> {
         if !unchecked && !self.indices.inside(&walk.components) {
             return Ok(false);
         }
-        let pass = Pass { scattering: &self, policy };
+        let pass = Pass { scattering: self, policy };
         match self.how {
             How::Overwrite(copier) => Ok(pass.copy(walk, copier)),
             How::Fold(kernel) => Ok(pass.run(walk, &[kernel])),
@@ -238,7 +238,7 @@ impl Pass<'_> {
         unsafe {
             run(
                 walk,
-                (Some(scattering.indices), self.policy),
+                (Some(&scattering.indices), self.policy),
                 (scattering.target.start(), scattering.updates.start()),
                 scattering.updates.layout().size(),
                 kernel,
@@ -256,7 +256,7 @@ impl Pass<'_> {
 #[allow(unsafe_code)]
 unsafe fn run(
     walk: &Walk,
-    indices: (Option<Indices<'_>>, Policy),
+    indices: (Option<&Indices<'_>>, Policy),
     (selected, listed): (*mut u8, *const u8),
     size: usize,
     kernel: &dyn Kernel,
@@ -385,7 +385,7 @@ impl Pass<'_> {
             let (counted, _) = Walk::new(counting.0, counting.1, Order::Selected);
             let one = 1_u32;
             let arrays = (slots, (&raw const one).cast());
-            let indices = (Some(self.scattering.indices), self.policy);
+            let indices = (Some(&self.scattering.indices), self.policy);
             let kernel = Plain(combine::count);
             // SAFETY: the loops are those of the target, with the counts' own
             // steps in its place (`Counts`); one value stands for all updates.

@@ -192,7 +192,7 @@ impl Group<'_> {
             walk.base = walk.base.after(1, from);
             let run = Run {
                 walk: &walk,
-                indices: (!components.is_empty()).then_some(self.building.indices),
+                indices: (!components.is_empty()).then_some(&self.building.indices),
                 policy: self.building.policy,
                 selected,
                 listed,
@@ -274,7 +274,7 @@ fn sparse(building: &Building<'_>, lanes: &Loops) -> Result<bool> {
         }
         let run = Run {
             walk: &walk,
-            indices: Some(building.indices),
+            indices: Some(&building.indices),
             policy: building.policy,
             selected: std::ptr::null_mut(),
             listed: std::ptr::null_mut(),

@@ -88,7 +88,7 @@ impl Copier {
     /// which direction it copies: from the selected to the listed array, or
     /// back; `past`, that rows may pass by the caches.
     #[inline]
-    pub(super) fn kernel(self, inner: &Loop, gather: bool, past: bool) -> Run {
+    pub(super) fn kernel(&self, inner: &Loop, gather: bool, past: bool) -> Run {
         match self.way {
             Way::Bytes => {
                 let step = self.size as isize;
@@ -111,11 +111,11 @@ impl Copier {
     /// each other along the selected axis, and its ends along the outer loop,
     /// so that all bytes between are elements that the axis reaches.
     #[inline]
-    pub(super) fn shuffles(self, walk: &Walk) -> bool {
+    pub(super) fn shuffles(&self, walk: &Walk) -> bool {
         walk.outer.len >= cpu::FEWEST && self.shuffles_rows(walk)
     }
 
-    fn shuffles_rows(self, walk: &Walk) -> bool {
+    fn shuffles_rows(&self, walk: &Walk) -> bool {
         let [axis] = walk.components[..] else { return false };
         let row = walk.inner.len * self.size;
         let dense = walk.inner.len == 1

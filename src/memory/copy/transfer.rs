@@ -133,7 +133,7 @@ impl<'a, 'id> Transfer<'a, 'id> {
     /// # Safety
     /// Every element of `to` has been written.
     #[allow(unsafe_code)]
-    pub(in crate::memory) unsafe fn filled(self) -> Filled<'id> {
+    pub(in crate::memory) unsafe fn filled(&self) -> Filled<'id> {
         // SAFETY: the caller's promise.
         unsafe { Filled::promised() }
     }

@@ -15,7 +15,7 @@ pub(super) use listing::Listed;
 pub(super) use listing::Listing;
 
 use super::alloc::{expect_large_writes, repeated, reserved};
-use super::buffer::{Buffer, Slots};
+use super::buffer::{Buffer, Slot};
 use super::indices::{CHUNK, Indices, NOWHERE};
 use super::walk::{Component, Cursor, Loop, Loops, Offsets, merge};
 use crate::error::{Error, Result};
@@ -315,7 +315,7 @@ impl Reading<'_> {
         let (outside, refuse) = (AtomicBool::new(false), self.policy == Policy::Refuse);
         parallel::run(shares.len(), &|part| {
             let Ok(mut share) = shares[part].lock() else { return };
-            let mut slots: Slots = [MaybeUninit::uninit(); CHUNK];
+            let mut slots: [Slot; CHUNK] = [MaybeUninit::uninit(); CHUNK];
             let mut offsets = Buffer::new(&mut slots);
             let start = Offsets { indices: component.at, ..Offsets::ZERO };
             let mut cursor = Cursor::new(loops, start, part * size);

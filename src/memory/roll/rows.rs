@@ -102,19 +102,34 @@ unsafe fn tiny(around: &[Turn], from: *const u8, to: *mut u8, row: Row) {
     let once = Turn { len: 1, shift: 0, from: 0, to: 0 };
     let (turn, around) = around.split_first().unwrap_or((&once, &[]));
     for (first, place, count) in turn.runs() {
-        let turns = (0..count as isize).map(|k| {
-            let from = from.wrapping_offset((first as isize + k) * turn.from);
-            (from, to.wrapping_offset((place as isize + k) * turn.to))
-        });
+        let from = from.wrapping_offset(first as isize * turn.from);
+        let to = to.wrapping_offset(place as isize * turn.to);
         // SAFETY: the caller's promise, for these turns of this axis.
         unsafe {
             if around.is_empty() {
-                row.pieces().into_iter().for_each(|piece| pieces(turns.clone(), piece));
-            } else {
-                turns.for_each(|(from, to)| tiny(around, from, to, row));
+                row.pieces().into_iter().for_each(|run| piece(turn, from, to, count, run));
+                continue;
+            }
+            for k in 0..count as isize {
+                let (from, to) =
+                    (from.wrapping_offset(k * turn.from), to.wrapping_offset(k * turn.to));
+                tiny(around, from, to, row);
             }
         }
     }
+}
+
+/// Copies a run of so many rows along an axis.
+///
+/// # Safety
+/// They can be read and written from here on, and do not overlap.
+#[allow(unsafe_code)]
+#[inline(never)]
+unsafe fn piece(turn: &Turn, from: *const u8, to: *mut u8, count: usize, piece: Piece) {
+    let rows = (0..count as isize)
+        .map(|k| (from.wrapping_offset(k * turn.from), to.wrapping_offset(k * turn.to)));
+    // SAFETY: the caller's promise.
+    unsafe { pieces(rows, piece) };
 }
 
 /// How to rearrange the bytes of a short row.

@@ -24,7 +24,7 @@ mod cursor;
 mod order;
 
 pub(super) use cursor::{Cursor, turns};
-pub(super) use order::{Order, Walk, merge};
+pub(super) use order::{FEW, Order, Walk, merge};
 use smallvec::SmallVec;
 
 use super::strided::Layout;
@@ -186,7 +186,7 @@ impl<'a> Axes<'a> {
         axis
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, selected: Option<usize>, indices: Option<usize>) {
         let axis = self.next[2];
         assert!(axis < self.listed.shape().len(), "{USED_UP}");

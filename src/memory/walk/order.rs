@@ -49,7 +49,7 @@ pub(in crate::memory) struct Walk {
 
 /// Loops of up to so many turns are few: in which order memory is read does not
 /// matter, and all entries are a chunk.
-const FEW: usize = 256;
+pub(in crate::memory) const FEW: usize = 256;
 
 impl Walk {
     /// Loops that were given in row-major order, not yet in that of memory.
@@ -156,8 +156,7 @@ impl Walk {
 
     /// Sorts loops, and cuts one in tiles where that pays.
     fn sort(&mut self, order: Order) -> Option<Cut> {
-        let steps = self.components.iter().map(|one| one.step.unsigned_abs());
-        let keys = Keys { across: steps.filter(|&step| step != 0).min().unwrap_or(0) };
+        let keys = Keys::new(&self.components);
         let moved = match order {
             Order::Listed => sort(&mut self.loops, |one| keys.listed(one)),
             Order::Selected => sort(&mut self.loops, |one| keys.selected(one)),
@@ -211,6 +210,12 @@ struct Keys {
 }
 
 impl Keys {
+    #[inline]
+    fn new(components: &[Component]) -> Self {
+        let steps = components.iter().map(|one| one.step.unsigned_abs());
+        Keys { across: steps.filter(|&step| step != 0).min().unwrap_or(0) }
+    }
+
     fn selected(self, one: &Loop) -> usize {
         if one.entries { self.across } else { one.step.selected.unsigned_abs() }
     }
