@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use crate::memory::cpu::{BLOCK, transpose};
+use crate::memory::cpu::{Rows, transpose};
 use crate::memory::tile::{Places, Tile};
 
 /// The kernel for elements of so many bytes, from the selected to the listed
@@ -33,10 +33,17 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     // Steps are whole elements.
     let steps = [tile.inner.selected, tile.inner.listed].map(|step| step / N as isize);
     let (step, place) = ends::<GATHER, _>(steps[0], steps[1]);
-    if let (4, true, true, 1, Places::Every(every)) = (N, GATHER, tile.adjacent, place, tile.places)
-    {
+    if let (true, true, 1, Places::Every(every)) = (GATHER, tile.adjacent, place, tile.places) {
         // SAFETY: the caller's promise.
-        return unsafe { transposed(tile, every) };
+        return unsafe {
+            match N {
+                1 => transposed::<1, 16>(tile, every),
+                2 => transposed::<2, 8>(tile, every),
+                4 => transposed::<4, 4>(tile, every),
+                8 => transposed::<8, 2>(tile, every),
+                _ => transposed::<16, 1>(tile, every),
+            }
+        };
     }
     tile.each_row(|selected, listed| {
         let (from, to) = ends::<GATHER, _>(selected, listed);
@@ -55,43 +62,22 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     });
 }
 
-/// Entries of 4 bytes that follow each other in the source, of rows that are
-/// dense in the destination: a matrix transposed, block by block.
+/// Entries that follow each other in the source, of rows that are dense in the
+/// destination: a matrix transposed.
 ///
 /// # Safety
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for plain
-/// elements; entries are `every` bytes apart in the list.
+/// elements of `N` bytes, of which `M` make 16; entries are `every` bytes apart
+/// in the list.
 #[allow(unsafe_code)]
-unsafe fn transposed(tile: &Tile<'_>, every: isize) {
-    const SIZE: usize = 4;
-    let (entries, inner) = (tile.offsets.len(), tile.inner);
-    let whole = [entries / BLOCK[0] * BLOCK[0], inner.len / BLOCK[1] * BLOCK[1]];
+unsafe fn transposed<const N: usize, const M: usize>(tile: &Tile<'_>, every: isize) {
     for turn in 0..tile.outer.len {
         let (selected, listed) = tile.turn(turn);
-        let selected = selected.wrapping_offset(tile.offsets[0]);
-        let at = |entry: usize, k: usize| {
-            let from = inner.selected.wrapping_mul(k as isize);
-            let to = every.wrapping_mul(entry as isize);
-            let from = selected.wrapping_offset(from).wrapping_add(entry * SIZE);
-            (from.cast_const(), listed.wrapping_offset(to).wrapping_add(k * SIZE))
-        };
-        // SAFETY: the caller's promise; a block's elements are those of some
-        // entries and turns of the inner loop.
-        unsafe {
-            for entry in (0..whole[0]).step_by(BLOCK[0]) {
-                for k in (0..whole[1]).step_by(BLOCK[1]) {
-                    let (from, to) = at(entry, k);
-                    transpose(from, inner.selected, to, every);
-                }
-            }
-            for entry in 0..entries {
-                let first = if entry < whole[0] { whole[1] } else { 0 };
-                for k in first..inner.len {
-                    let (from, to) = at(entry, k);
-                    from.copy_to_nonoverlapping(to, SIZE);
-                }
-            }
-        }
+        let first = selected.wrapping_offset(tile.offsets[0]).cast_const();
+        let from = Rows { first, step: tile.inner.selected };
+        let to = Rows { first: listed, step: every };
+        // SAFETY: the caller's promise.
+        unsafe { transpose::<N, M>(from, to, tile.inner.len, tile.offsets.len()) };
     }
 }
 

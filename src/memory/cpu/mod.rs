@@ -7,7 +7,7 @@ mod transpose;
 
 pub(super) use shuffle::{FEWEST, Pattern, gcd};
 pub(super) use stream::{STREAMED, fence, stream};
-pub(super) use transpose::{BLOCK, transpose};
+pub(super) use transpose::{Rows, transpose};
 
 /// A proof that the processor has AVX2.
 ///

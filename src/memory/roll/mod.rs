@@ -114,13 +114,14 @@ impl<'id> Transfer<'_, 'id> {
             let short =
                 |turn: &Turn| tiny || (turn.shift != 0 && turn.len.saturating_mul(size) <= LONG);
             let plain = matches!(self.copier.way, Way::Bytes);
+            let order = if plain { Order::Copied(size) } else { Order::Listed };
             match turns.split_last() {
                 Some((row, around)) if plain && size > 0 && dense(row) && short(row) => {
                     let row = rows::Row { len: row.len * size, shift: row.shift * size };
                     rows::run(&self, around, start, row);
                 }
                 _ => rectangles(turns, start, |loops, start| {
-                    let (mut walk, rest) = Walk::new(loops, SmallVec::new(), Order::Listed);
+                    let (mut walk, rest) = Walk::new(loops, SmallVec::new(), order);
                     walk.base = start;
                     copy(&self, None, &walk);
                     if let Some(mut walk) = rest {

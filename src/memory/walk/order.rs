@@ -23,8 +23,12 @@ use super::{Component, Components, Loop, Loops, Offsets, turns};
 /// Which array's memory the order follows first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::memory) enum Order {
-    /// That of a gather's output, or of a copy's.
+    /// That of a gather's output.
     Listed,
+    /// That of a copy's output, of elements of so many bytes. What is dense in
+    /// either array is not cut in tiles: the kernel goes through it block by
+    /// block.
+    Copied(usize),
     /// That of a scatter's target.
     Selected,
 }
@@ -158,7 +162,7 @@ impl Walk {
     fn sort(&mut self, order: Order) -> Option<Cut> {
         let keys = Keys::new(&self.components);
         let moved = match order {
-            Order::Listed => sort(&mut self.loops, |one| keys.listed(one)),
+            Order::Listed | Order::Copied(_) => sort(&mut self.loops, |one| keys.listed(one)),
             Order::Selected => sort(&mut self.loops, |one| keys.selected(one)),
         };
         if moved {
@@ -269,6 +273,13 @@ fn tile_len(step: usize) -> usize {
     (LINE / step.max(1)).clamp(8, 32)
 }
 
+/// Whether these are the loops of a matrix that is transposed on its way, of
+/// elements whose size there are blocks for.
+fn is_transposed(across: &Loop, down: &Loop, size: usize) -> bool {
+    let dense = [across.step.selected, down.step.listed] == [size as isize; 2];
+    dense && down.step.selected != size as isize && matches!(size, 1 | 2 | 4 | 8 | 16)
+}
+
 /// Cuts a loop in tiles where two arrays disagree about which loop runs
 /// innermost.
 #[inline(never)]
@@ -278,12 +289,14 @@ fn tile(loops: &mut Loops, keys: Keys, order: Order) -> Option<Cut> {
     };
     let near_selected = nearest(&|one| keys.selected(one))?;
     let near_listed = nearest(&|one| keys.listed(one))?;
+    let (across, down) = (&loops[near_selected], &loops[near_listed]);
+    let blocks = matches!(order, Order::Copied(size) if is_transposed(across, down, size));
     let disagree = near_selected != near_listed
-        && keys.selected(&loops[near_listed]) >= LINE
-        && keys.listed(&loops[near_selected]) >= LINE
-        && keys.selected(&loops[near_selected]) < LINE
-        && keys.listed(&loops[near_listed]) < LINE;
-    if !disagree {
+        && keys.selected(down) >= LINE
+        && keys.listed(across) >= LINE
+        && keys.selected(across) < LINE
+        && keys.listed(down) < LINE;
+    if !disagree && !blocks {
         return None;
     }
     let (cut, partner) = if !loops[near_listed].reads_indices() {
@@ -302,7 +315,7 @@ fn tile(loops: &mut Loops, keys: Keys, order: Order) -> Option<Cut> {
     loops.remove(cut.min(partner));
     let step = keys.listed(&strip).min(keys.selected(&strip));
     let len = tile_len(step);
-    if strip.len < 2 * len {
+    if blocks || strip.len < 2 * len {
         loops.extend([partner_loop, strip]);
         return None;
     }
