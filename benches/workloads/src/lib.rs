@@ -8,6 +8,8 @@
 // Views are passed by value.
 #![allow(clippy::needless_pass_by_value)]
 
+pub mod elements;
+pub mod folds;
 pub mod gather;
 pub mod harness;
 mod inputs;
@@ -15,17 +17,28 @@ mod limit;
 mod naive;
 pub mod roll;
 pub mod scatter;
+pub mod slices;
 mod tiny;
+pub mod tuples;
 mod workload;
 
 pub use workload::{Prepared, Way, Workload, chosen};
 
 /// All workloads.
 pub fn all() -> Vec<Workload> {
-    [gather::workloads(), roll::workloads(), scatter::workloads(), tiny::workloads()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        gather::workloads(),
+        roll::workloads(),
+        scatter::workloads(),
+        elements::workloads(),
+        tuples::workloads(),
+        slices::workloads(),
+        folds::workloads(),
+        tiny::workloads(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Those of a few elements, where checks and loops cost more than the work.

@@ -102,6 +102,12 @@ impl Element for f32 {
     }
 }
 
+impl Element for f64 {
+    fn close(self, other: f64) -> bool {
+        (self - other).abs() <= 1e-12 * self.abs().max(1.0)
+    }
+}
+
 impl Element for [f32; 3] {
     fn close(self, other: [f32; 3]) -> bool {
         self == other

@@ -1,0 +1,161 @@
+//! Gathers of elements along an axis: an index for each.
+
+use ndarray::{Array, Array2, ArrayD, ArrayView, ArrayViewD, Axis, Dimension, ShapeBuilder, Zip};
+use opkernels::GatherElementsExt;
+
+use crate::inputs::{blank, copy, floats, indices};
+use crate::workload::{Take, Ways, Workload};
+
+/// All gathers of elements. Those of a size take as many elements out of as many along one axis as
+/// along another: about 120 thousand, 1.2 million and 12 million.
+pub fn workloads() -> Vec<Workload> {
+    vec![
+        Workload::new("gather_elements_last_axis_x1", |take| matrix(take, 350, 1)),
+        Workload::new("gather_elements_last_axis_x10", |take| matrix(take, 1100, 1)),
+        Workload::new("gather_elements_last_axis_x100", |take| matrix(take, 3464, 1)),
+        Workload::new("gather_elements_first_axis_x1", |take| matrix(take, 350, 0)),
+        Workload::new("gather_elements_first_axis_x10", |take| matrix(take, 1100, 0)),
+        Workload::new("gather_elements_first_axis_x100", |take| matrix(take, 3464, 0)),
+        Workload::new("gather_elements_middle_axis_x1", |take| cube(take, 49)),
+        Workload::new("gather_elements_middle_axis_x10", |take| cube(take, 106)),
+        Workload::new("gather_elements_middle_axis_x100", |take| cube(take, 229)),
+        Workload::new("gather_elements_top_8", top_8),
+        Workload::new("gather_elements_line", line),
+        Workload::new("gather_elements_transposed_x1", |take| transposed(take, 350)),
+        Workload::new("gather_elements_transposed_x10", |take| transposed(take, 1100)),
+        Workload::new("gather_elements_transposed_x100", |take| transposed(take, 3464)),
+        Workload::new("gather_elements_column_major", column_major),
+    ]
+}
+
+/// What the answer must be, index by index.
+fn naive(data: ArrayViewD<'_, f32>, idx: ArrayViewD<'_, i64>, axis: usize) -> ArrayD<f32> {
+    ArrayD::from_shape_fn(idx.raw_dim(), |place| {
+        let mut from = place.clone();
+        from[axis] = idx[&place] as usize;
+        data[from]
+    })
+}
+
+/// Our forms.
+fn ours<'a, D: Dimension + 'a>(
+    ways: Ways<'a, f32>,
+    data: &'a Array<f32, D>,
+    idx: &'a Array<i64, D>,
+    axis: usize,
+) -> Ways<'a, f32> {
+    let axis = Axis(axis);
+    let start = || blank(idx.raw_dim());
+    ways.into("into", start, move |out| data.gather_elements_into(idx, axis, out).unwrap())
+        .returned("alloc", move || data.gather_elements(idx, axis).unwrap())
+}
+
+/// A square as large as its indices.
+fn matrix(take: Take<'_>, len: usize, axis: usize) {
+    of_matrix(take, &floats((len, len)), &indices((len, len), len), axis);
+}
+
+fn of_matrix(take: Take<'_>, data: &Array2<f32>, idx: &Array2<i64>, axis: usize) {
+    let answer = naive(data.view().into_dyn(), idx.view().into_dyn(), axis);
+    let answer = copy(&answer.flatten().into_owned());
+    ours(Ways::to(&answer), data, idx, axis)
+        .hand(
+            "by hand",
+            || blank(idx.dim()),
+            |out| {
+                if axis == 1 {
+                    return along_rows(out, data, idx);
+                }
+                for (mut out, idx) in out.outer_iter_mut().zip(idx.outer_iter()) {
+                    for (j, (o, &i)) in out.iter_mut().zip(&idx).enumerate() {
+                        *o = data[[i as usize, j]];
+                    }
+                }
+            },
+        )
+        .give(take);
+}
+
+fn along_rows(out: &mut Array2<f32>, data: &Array2<f32>, idx: &Array2<i64>) {
+    let rows = out.outer_iter_mut().zip(data.outer_iter()).zip(idx.outer_iter());
+    for ((mut out, data), idx) in rows {
+        out.iter_mut().zip(&idx).for_each(|(o, &i)| *o = data[i as usize]);
+    }
+}
+
+fn cube(take: Take<'_>, len: usize) {
+    let (data, idx) = (floats((len, len, len)), indices((len, len, len), len));
+    let answer = naive(data.view().into_dyn(), idx.view().into_dyn(), 1);
+    let answer = copy(&answer.flatten().into_owned());
+    ours(Ways::to(&answer), &data, &idx, 1)
+        .hand(
+            "by hand",
+            || blank(idx.dim()),
+            |out| {
+                let squares = out.outer_iter_mut().zip(data.outer_iter()).zip(idx.outer_iter());
+                for ((mut out, data), idx) in squares {
+                    for (mut out, idx) in out.outer_iter_mut().zip(idx.outer_iter()) {
+                        for (j, (o, &i)) in out.iter_mut().zip(&idx).enumerate() {
+                            *o = data[[i as usize, j]];
+                        }
+                    }
+                }
+            },
+        )
+        .give(take);
+}
+
+/// The best of each row, as a search or a sampler asks for them.
+fn top_8(take: Take<'_>) {
+    of_matrix(take, &floats((150_000, 64)), &indices((150_000, 8), 64), 1);
+}
+
+fn line(take: Take<'_>) {
+    let (data, idx) = (floats(10_000_000), indices(1_000_000, 10_000_000));
+    let answer = naive(data.view().into_dyn(), idx.view().into_dyn(), 0);
+    let answer = copy(&answer.flatten().into_owned());
+    ours(Ways::to(&answer), &data, &idx, 0)
+        .hand(
+            "by hand",
+            || blank(idx.dim()),
+            |out| out.iter_mut().zip(&idx).for_each(|(o, &i)| *o = data[i as usize]),
+        )
+        .give(take);
+}
+
+/// A transposed view along its last axis, by indices in standard layout.
+fn transposed(take: Take<'_>, len: usize) {
+    let (data, idx) = (floats((len, len)), indices((len, len), len));
+    of_view(take, data.t(), idx.view(), false);
+}
+
+/// Everything in column-major order, along the axis that is dense so.
+fn column_major(take: Take<'_>) {
+    let (data, idx) = (floats((1100, 1100)), indices((1100, 1100), 1100));
+    of_view(take, data.t(), idx.t(), true);
+}
+
+fn of_view(
+    take: Take<'_>,
+    data: ArrayView<'_, f32, ndarray::Ix2>,
+    idx: ArrayView<'_, i64, ndarray::Ix2>,
+    column_major: bool,
+) {
+    let axis = usize::from(!column_major);
+    let answer = naive(data.view().into_dyn(), idx.view().into_dyn(), axis);
+    let answer = copy(&answer.flatten().into_owned());
+    let start = || blank(idx.dim().set_f(column_major));
+    Ways::to(&answer)
+        .into("into", start, |out| data.gather_elements_into(&idx, Axis(axis), out).unwrap())
+        .hand("copy first", start, |out| {
+            let copied = data.as_standard_layout();
+            copied.gather_elements_into(&idx, Axis(axis), out).unwrap();
+        })
+        .hand("by hand", start, |out| {
+            Zip::indexed(out).and(&idx).for_each(|(row, column), o, &i| {
+                let i = i as usize;
+                *o = if axis == 1 { data[[row, i]] } else { data[[i, column]] };
+            });
+        })
+        .give(take);
+}
