@@ -57,6 +57,26 @@ class NumPy:
             Way("alloc", idiom, lambda: put(work.data.copy())),
         ]
 
+    scatter_nd = scatter
+
+    def gather_elements(self, work):
+        data, idx, axis = work.data, work.indices, work.axis
+        return [Way("alloc", "take_along_axis", lambda: np.take_along_axis(data, idx, axis))]
+
+    def gather_nd(self, work):
+        ways = [Way("alloc", "indexing", lambda: work.data[work.places])]
+        if not work.batch_dims:
+            numbers = work.indices.shape[-1]
+            lens, out = work.data.shape[:numbers], np.zeros_like(work.expected)
+            table = work.data.reshape(-1, *work.data.shape[numbers:])
+
+            def take():
+                flat = np.ravel_multi_index(work.places, lens)
+                return np.take(table, flat, axis=0, out=out, mode="clip")
+
+            ways.append(Way("into", "take", take))
+        return ways
+
 
 class Torch:
     def __init__(self, threads):
@@ -131,6 +151,51 @@ class Torch:
             ways.append(Way("alloc", idiom, lambda put=put: put(data.clone())))
         return ways
 
+    def gather_elements(self, work):
+        torch, axis = self.torch, work.axis
+        data, idx = torch.from_numpy(work.data), torch.from_numpy(work.indices)
+        out = torch.zeros(idx.shape, dtype=data.dtype)
+        return [
+            Way("alloc", "gather", lambda: torch.gather(data, axis, idx)),
+            Way("into", "gather", lambda: torch.gather(data, axis, idx, out=out)),
+        ]
+
+    def gather_nd(self, work):
+        torch = self.torch
+        data, idx = torch.from_numpy(work.data), torch.from_numpy(work.indices)
+        batches = (torch.arange(len(data))[:, None],) if work.batch_dims else ()
+        ways = [Way("alloc", "indexing", lambda: data[(*batches, *idx.unbind(-1))])]
+        if not batches:
+            numbers = idx.shape[-1]
+            steps = torch.tensor(
+                [int(np.prod(data.shape[k + 1 : numbers])) for k in range(numbers)]
+            )
+            table = data.reshape(-1, *data.shape[numbers:])
+            out = torch.zeros(work.expected.shape, dtype=data.dtype)
+
+            def flat():
+                return (idx * steps).sum(-1)
+
+            ways.append(Way("alloc", "index_select", lambda: table.index_select(0, flat())))
+            into = lambda: torch.index_select(table, 0, flat(), out=out)  # noqa: E731
+            ways.append(Way("into", "index_select", into))
+        return ways
+
+    def scatter_nd(self, work):
+        torch = self.torch
+        data, updates = torch.from_numpy(work.data), torch.from_numpy(work.updates)
+        places = tuple(map(torch.from_numpy, work.places))
+        puts = {"index_put_": lambda target: target.index_put_(places, updates, work.add)}
+        if len(places) == 1:
+            name = "index_add_" if work.add else "index_copy_"
+            puts[name] = lambda target: getattr(target, name)(0, places[0], updates)
+        ways = []
+        for idiom, put in puts.items():
+            target = data.clone()
+            ways.append(Way("into", idiom, lambda put=put, target=target: put(target)))
+            ways.append(Way("alloc", idiom, lambda put=put: put(data.clone())))
+        return ways
+
 
 class Jax:
     def __init__(self, threads):
@@ -183,6 +248,37 @@ class Jax:
             Way("alloc", "at", lambda: function(data, places, updates).block_until_ready()),
             Way("into", "at, donated", into),
         ]
+
+    scatter_nd = scatter
+
+    def gather_elements(self, work):
+        jax, jnp = self.jax, self.jax.numpy
+        data, idx = jnp.asarray(work.data), jnp.asarray(work.indices)
+
+        def way(mode):
+            def take(data, idx):
+                return jnp.take_along_axis(data, idx, work.axis, mode=mode)
+
+            function = jax.jit(take)
+            idiom = f"take_along, {mode}"
+            return Way("alloc", idiom, lambda: function(data, idx).block_until_ready())
+
+        return [way("fill"), way("clip")]
+
+    def gather_nd(self, work):
+        jax, jnp = self.jax, self.jax.numpy
+        data, idx = jnp.asarray(work.data), jnp.asarray(work.indices)
+        batches = (jnp.arange(len(data))[:, None],) if work.batch_dims else ()
+
+        def way(mode):
+            def get(data, idx):
+                columns = tuple(jnp.moveaxis(idx, -1, 0))
+                return data.at[(*batches, *columns)].get(mode=mode)
+
+            function = jax.jit(get)
+            return Way("alloc", f"at, {mode}", lambda: function(data, idx).block_until_ready())
+
+        return [way("fill"), way("clip")]
 
 
 class OnnxRuntime:
@@ -274,6 +370,29 @@ class OnnxRuntime:
         inputs = dict(zip(names, (work.data, work.indices, work.updates)))
         return self.ways([node], inputs, {}, work.expected)
 
+    def gather_elements(self, work):
+        names = ["data", "indices"]
+        node = self.helper.make_node("GatherElements", names, ["out"], axis=work.axis)
+        return self.ways([node], dict(zip(names, (work.data, work.indices))), {}, work.expected)
+
+    def gather_nd(self, work):
+        names, batch = ["data", "indices"], work.batch_dims
+        node = self.helper.make_node("GatherND", names, ["out"], batch_dims=batch)
+        return self.ways([node], dict(zip(names, (work.data, work.indices))), {}, work.expected)
+
+    def scatter_nd(self, work):
+        reduction, names = "add" if work.add else "none", ["data", "indices", "updates"]
+        inputs = dict(zip(names, (work.data, work.indices, work.updates)))
+        node = self.helper.make_node("ScatterND", names, ["out"], reduction=reduction)
+        ways = self.ways([node], inputs, {}, work.expected)
+        if len(work.places) == 1:
+            node = self.helper.make_node(
+                "ScatterElements", names, ["out"], axis=0, reduction=reduction
+            )
+            inputs["indices"] = np.repeat(work.indices, work.updates.shape[1], axis=1)
+            ways += self.ways([node], inputs, {}, work.expected)
+        return ways
+
 
 class OpenVino:
     """Its result stays in a tensor of the request, written anew by every call."""
@@ -289,7 +408,7 @@ class OpenVino:
         }
 
     def ways(self, build, *arrays):
-        import openvino.opset13 as ops
+        import openvino.opset15 as ops
 
         parameters = [ops.parameter(list(array.shape), array.dtype) for array in arrays]
         model = self.openvino.Model([build(ops, *parameters)], parameters, "workload")
@@ -322,6 +441,33 @@ class OpenVino:
             return ops.scatter_elements_update(data, indices, updates, axis, reduction, True)
 
         return self.ways(build, work.data, work.indices.astype(np.int32), work.updates)
+
+    def gather_elements(self, work):
+        def build(ops, data, indices):
+            return ops.gather_elements(data, indices, work.axis)
+
+        return self.ways(build, work.data, work.indices.astype(np.int32))
+
+    def gather_nd(self, work):
+        def build(ops, data, indices):
+            return ops.gather_nd(data, indices, work.batch_dims)
+
+        return self.ways(build, work.data, work.indices.astype(np.int32))
+
+    def scatter_nd(self, work):
+        def build(ops, data, indices, updates):
+            reduction = "sum" if work.add else "none"
+            return ops.scatter_nd_update(data, indices, updates, reduction)
+
+        ways = self.ways(build, work.data, work.indices.astype(np.int32), work.updates)
+        if len(work.places) == 1 and not work.add:
+
+            def slices(ops, data, indices, updates):
+                return ops.scatter_update(data, indices, updates, ops.constant(np.int64(0)))
+
+            rows = work.places[0].astype(np.int32)
+            ways += self.ways(slices, work.data, rows, work.updates)
+        return ways
 
 
 LIBRARIES = {

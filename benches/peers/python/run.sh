@@ -23,7 +23,10 @@ parts="$(mktemp -d)"
 trap 'rm -rf "$parts"' EXIT
 workloads=(gather_embedding gather_words_of_40mb gather_columns gather_batched_rows gather_ten_rows gather_picture_rows
   roll_line roll_rows roll_columns roll_cube_256 roll_windows roll_4_by_3
-  scatter_write scatter_sum_x1000 scatter_rows_128_sum_x100 scatter_last_axis_write scatter_rank_4 scatter_six)
+  scatter_write scatter_sum_x1000 scatter_rows_128_sum_x100 scatter_last_axis_write scatter_rank_4 scatter_six
+  gather_elements_{last,first,middle}_axis_x10{,0} gather_nd_{rows,elements}_x100 gather_nd_batched_rows
+  scatter_slices_{16,64,128}_sum_x100 scatter_slices_768_write scatter_slices_few
+  scatter_nd_rows_{x100,sum_x10,few} scatter_nd_elements_{x100,sum_x100})
 count=0
 
 ours() {

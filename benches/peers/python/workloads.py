@@ -91,6 +91,72 @@ class Scatter:
         return out
 
 
+@dataclass
+class GatherElements:
+    data: np.ndarray
+    indices: np.ndarray
+    axis: int
+    kind = "gather_elements"
+    exact = True
+
+    @cached_property
+    def expected(self):
+        return np.take_along_axis(self.data, self.indices, self.axis)
+
+
+@dataclass
+class GatherNd:
+    data: np.ndarray
+    indices: np.ndarray
+    batch_dims: int = 0  # 0 or 1
+    kind = "gather_nd"
+    exact = True
+
+    @cached_property
+    def places(self):
+        columns = tuple(np.moveaxis(self.indices, -1, 0))
+        return (np.arange(len(self.data))[:, None], *columns) if self.batch_dims else columns
+
+    @cached_property
+    def expected(self):
+        return self.data[self.places]
+
+
+@dataclass
+class ScatterNd:
+    """Slices too: by tuples of one number."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    updates: np.ndarray
+    add: bool
+    kind = "scatter_nd"
+
+    @property
+    def exact(self):
+        return not self.add
+
+    @cached_property
+    def places(self):
+        return tuple(np.ascontiguousarray(column) for column in self.indices.T)
+
+    @cached_property
+    def settled(self):
+        """Targets of at most one update: in which order several apply is open in ONNX."""
+        updates = np.zeros(self.data.shape[: len(self.places)], np.uint32)
+        np.add.at(updates, self.places, 1)
+        return updates <= 1
+
+    @cached_property
+    def expected(self):
+        out = self.data.copy()
+        if self.add:
+            np.add.at(out, self.places, self.updates)
+        else:
+            out[self.places] = self.updates
+        return out
+
+
 def nodes():
     ids = indices(10_000, 100_000)
     matrix = np.repeat(ids[:, None], 128, axis=1)
@@ -99,6 +165,31 @@ def nodes():
 
 def line(targets, count, add):
     return Scatter(floats(targets), indices(targets, count), floats(count), 0, add)
+
+
+def along(axis, *shape):
+    return GatherElements(floats(*shape), indices(shape[axis], *shape), axis)
+
+
+def tuples(count, *below):
+    numbers = indices((1 << 63) - 1, count, len(below))
+    return numbers % np.array(below)
+
+
+def taken(count, *shape, numbers=2):
+    return GatherNd(floats(*shape), tuples(count, *shape[:numbers]))
+
+
+def put(count, *shape, add, numbers=2):
+    updates = floats(count, *shape[numbers:])
+    return ScatterNd(floats(*shape), tuples(count, *shape[:numbers]), updates, add)
+
+
+def slices(count, *shape, add):
+    """What the Rust benchmarks do by `scatter`."""
+    return ScatterNd(
+        floats(*shape), indices(shape[0], count, 1), floats(count, *shape[1:]), add
+    )
 
 
 WORKLOADS = {
@@ -124,4 +215,25 @@ WORKLOADS = {
         floats(1000, 256, 7, 7), indices(1000, 125, 20, 7, 6), floats(125, 20, 7, 6), 0, False
     ),
     "scatter_six": lambda: line(4, 6, True),
+    "gather_elements_last_axis_x10": lambda: along(1, 1100, 1100),
+    "gather_elements_last_axis_x100": lambda: along(1, 3464, 3464),
+    "gather_elements_first_axis_x10": lambda: along(0, 1100, 1100),
+    "gather_elements_first_axis_x100": lambda: along(0, 3464, 3464),
+    "gather_elements_middle_axis_x10": lambda: along(1, 106, 106, 106),
+    "gather_elements_middle_axis_x100": lambda: along(1, 229, 229, 229),
+    "gather_nd_rows_x100": lambda: taken(20_000, 4_000, 50, 64),
+    "gather_nd_elements_x100": lambda: taken(1_000_000, 3162, 3162),
+    "gather_nd_batched_rows": lambda: GatherNd(
+        floats(32, 4096, 64), indices(4096, 32, 1024, 1), 1
+    ),
+    "scatter_slices_16_sum_x100": lambda: slices(500_000, 50_000, 16, add=True),
+    "scatter_slices_64_sum_x100": lambda: slices(200_000, 20_000, 64, add=True),
+    "scatter_slices_128_sum_x100": lambda: slices(100_000, 10_000, 128, add=True),
+    "scatter_slices_768_write": lambda: slices(4_096, 32_000, 768, add=False),
+    "scatter_slices_few": lambda: slices(1_000, 200_000, 128, add=True),
+    "scatter_nd_rows_x100": lambda: put(20_000, 4_000, 50, 64, add=False),
+    "scatter_nd_rows_sum_x10": lambda: put(200_000, 400, 50, 64, add=True),
+    "scatter_nd_rows_few": lambda: put(64, 20_000, 50, 64, add=False),
+    "scatter_nd_elements_x100": lambda: put(1_000_000, 3162, 3162, add=False),
+    "scatter_nd_elements_sum_x100": lambda: put(1_000_000, 3162, 3162, add=True),
 }
