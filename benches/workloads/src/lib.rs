@@ -20,6 +20,7 @@ pub mod scatter;
 pub mod slices;
 mod tiny;
 pub mod tuples;
+pub mod types;
 mod workload;
 
 pub use workload::{Prepared, Way, Workload, chosen};
