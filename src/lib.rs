@@ -157,6 +157,7 @@ mod scatter;
 mod scatter_elements;
 mod scatter_nd;
 mod sealed;
+mod threshold;
 
 pub use arguments::{
     ArrayLike, AsArrayMut, AsArrayRef, AsIndices, IntoAttributes, IntoAxes, IntoAxis,

@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use crate::threshold::threshold;
+
 /// What work costs on one thread, about, in picoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost(u64);
@@ -42,7 +44,7 @@ impl Cost {
 }
 
 /// The least that a part should cost: waking a thread takes up to 10 µs.
-const PART: u64 = 30_000_000;
+const PART: u64 = threshold(30_000_000, 40_000) as u64;
 
 /// Parts a thread: enough to even out threads of different speed, few enough
 /// that waking them costs little.
@@ -135,10 +137,10 @@ fn both(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
     rayon::join(left, right);
 }
 
-/// How many threads there are.
+/// How many threads there are; where sizes are small, work is split all the same.
 #[cfg(not(feature = "rayon"))]
 pub(crate) fn threads() -> usize {
-    1
+    threshold(1, 3)
 }
 
 #[cfg(not(feature = "rayon"))]

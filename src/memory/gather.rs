@@ -11,6 +11,7 @@ use super::output::Filled;
 use super::walk::{Axes, Order, Walk};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
+use crate::threshold::threshold;
 
 impl<'id> Transfer<'_, 'id> {
     /// Copies what indices select, over the axes that `name` names; nothing
@@ -51,7 +52,7 @@ impl<'id> Transfer<'_, 'id> {
 }
 
 /// Rows of at least this many bytes may be written past the caches.
-const STREAMED_ROW: usize = 1 << 10;
+const STREAMED_ROW: usize = threshold(1 << 10, 32);
 
 /// How a gather selects: by which indices, under which policy, and whether an
 /// index that is refused must leave the output untouched.
@@ -128,7 +129,7 @@ pub(super) fn copy(
 #[inline(never)]
 fn cut(walk: &Walk, row: usize, parts: usize) -> Cut {
     /// Kernels for shorter rows have the length of a whole one built in.
-    const BAND: usize = 2 << 10;
+    const BAND: usize = threshold(2 << 10, 300);
     let unit = unit(walk.nest());
     let lens = [
         (Cut::Shared, walk.shared_turns()),

@@ -17,11 +17,12 @@ use super::walk::{Component, Cursor, Loop, Loops, Offsets, Walk, merge, turns};
 use crate::error::{Error, Result};
 use crate::index::{IndexInteger, Meaning, Policy};
 use crate::parallel::{self, Cost};
+use crate::threshold::threshold;
 
 /// How many indices are resolved at once: few enough that their offsets stay
 /// in the first cache beside the rows they select, enough to hide the cost of
 /// the loops around.
-pub(super) const CHUNK: usize = 1024;
+pub(super) const CHUNK: usize = threshold(1024, 16);
 
 /// Stands for an index that selects nothing. No offset within an array comes
 /// near it.
@@ -239,7 +240,7 @@ impl<'a> Indices<'a> {
     /// target, none of which stands for several updates.
     pub(crate) fn outweigh(&self, target: usize) -> bool {
         /// From how many on it matters.
-        const MANY: usize = 1 << 10;
+        const MANY: usize = threshold(1 << 10, 16);
         let layout = self.layout();
         let own = |axis: usize| layout.shape()[axis] <= 1 || layout.stride(axis) != 0;
         let count = layout.len();

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
 use crate::reduction::Reduction;
+use crate::threshold::threshold;
 
 /// A scatter whose axes are being named.
 ///
@@ -197,7 +198,7 @@ struct Pass<'p> {
 /// 2.1 on two; 20,000 of them 0.13 and 0.09.
 fn worth_searching(rows: usize, row: usize) -> bool {
     const NEAR: usize = 16 << 20;
-    row >= 512 || (row >= 256 && rows.saturating_mul(row) <= NEAR)
+    row >= threshold(512, 8) || (row >= 256 && rows.saturating_mul(row) <= NEAR)
 }
 
 /// Whether threads gain by the lists of a plan: where targets are further apart
@@ -206,7 +207,7 @@ fn worth_searching(rows: usize, row: usize) -> bool {
 /// 200,000 of 256 bytes into 50,000 take 2.9 ms on one thread, 3.7 on two;
 /// 1,000,000 of 64 bytes into as many 15 and 10; 5,000 of 256 bytes 60 and 34 µs.
 fn is_worth(listing: &Listing, walk: &Walk, row: usize) -> bool {
-    const FAR: usize = 24 << 20;
+    const FAR: usize = threshold(24 << 20, 512);
     const NEAR: usize = 4 << 20;
     let elements = row <= 32 && walk.is_spread();
     let near = row >= 64 && walk.rows().saturating_mul(row) <= NEAR;
@@ -323,7 +324,7 @@ fn cut(walk: &Walk, row: usize, most: usize) -> (Cut, usize) {
         (Cut::Entries(unit), walk.entries() / unit),
         (Cut::Outer, walk.outer.len),
         // Wide bands are read in order.
-        (Cut::Band, band / 256),
+        (Cut::Band, band / threshold(256, 4)),
     ];
     if let Some((cut, len)) = lens.iter().find(|(_, len)| *len >= most) {
         return (*cut, most.min(*len));
@@ -335,7 +336,7 @@ fn cut(walk: &Walk, row: usize, most: usize) -> (Cut, usize) {
         return (Cut::Targets, threads);
     }
     // Bands of rows that are wide even so.
-    let bands = row / (2 << 10);
+    let bands = row / threshold(2 << 10, 300);
     let (cut, len) = lens
         .into_iter()
         .chain([(Cut::Inner, bands)])

@@ -35,13 +35,14 @@ use crate::memory::walk::{
     Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, turns,
 };
 use crate::parallel::{self, Cost};
+use crate::threshold::threshold;
 
 /// Bytes of slots that stay in the caches near a core.
-const NEAR: usize = 256 << 10;
+const NEAR: usize = threshold(256 << 10, 64);
 
 /// Lanes whose indices lie next to each other are read a cache line at a time,
 /// so several are better than one.
-const ABREAST: usize = 16;
+const ABREAST: usize = threshold(16, 2);
 
 /// A reduction beside a target.
 ///

@@ -8,9 +8,10 @@
 use std::mem::MaybeUninit;
 
 use crate::memory::cpu::{STREAMED, fence, stream};
+use crate::threshold::threshold;
 
 /// Bytes put together before they are streamed.
-const ROOM: usize = 16 << 10;
+const ROOM: usize = threshold(16 << 10, 256);
 
 /// How a destination is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +31,7 @@ impl Store {
     /// as they are first written, and only what the allocator hands out again
     /// is mapped already: mostly less than 32 MiB.
     pub(in crate::memory) fn of(bytes: usize, fresh: bool) -> Self {
-        const RETURNED: usize = 32 << 20;
+        const RETURNED: usize = threshold(32 << 20, 2 << 10);
         match bytes {
             STREAMED.. if !(fresh && bytes >= RETURNED) => Store::Past,
             NEAR.. => Store::Staged,
@@ -40,7 +41,7 @@ impl Store {
 }
 
 /// From this many bytes on a result and its source leave the caches near a core.
-const NEAR: usize = 4 << 20;
+const NEAR: usize = threshold(4 << 20, 256);
 
 /// Bytes by which the low 12 bits of addresses of the room are kept from those
 /// of the source and the destination (4K aliasing, see `cpu::stream`).

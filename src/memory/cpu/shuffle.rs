@@ -6,6 +6,7 @@
 //! the pattern repeats after a few rows. It is worked out once: for each vector
 //! of a repetition, where the two loads are and which of their bytes go where.
 
+use crate::threshold::threshold;
 use smallvec::SmallVec;
 
 /// Bytes of a vector.
@@ -15,7 +16,7 @@ const VECTOR: usize = 16;
 const LONGEST: usize = 64;
 
 /// Rows below which working out the pattern costs more than it saves.
-pub(in crate::memory) const FEWEST: usize = 256;
+pub(in crate::memory) const FEWEST: usize = threshold(256, 8);
 
 /// A vector of the result: two places in the source, and for each byte of the
 /// result which byte of what is loaded there it is, if any.

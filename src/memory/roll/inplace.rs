@@ -23,21 +23,22 @@ use crate::memory::alloc::repeated;
 use crate::memory::cpu::gcd;
 use crate::memory::strided::StridedMut;
 use crate::parallel::{self, Cost};
+use crate::threshold::threshold;
 
 /// Bytes of work memory, or those of one element where these are more.
-const ROOM: usize = 256 << 10;
+const ROOM: usize = threshold(256 << 10, 256);
 
 /// A row that is sent on without turning is moved in pieces of about this many
 /// bytes: the lifted piece stays in the first cache, and pieces are what
 /// threads share.
-const PIECE: usize = 16 << 10;
+const PIECE: usize = threshold(16 << 10, 64);
 
 /// Rows of up to this many bytes are turned many at once.
-const SHORT: usize = 2 << 10;
+const SHORT: usize = threshold(2 << 10, 48);
 
 /// Bytes that are worth moving by themselves: longer rows that a roll sends on
 /// stay apart from the axis along which it sends them.
-const LONG: usize = 4 << 10;
+const LONG: usize = threshold(4 << 10, 96);
 
 /// Rolls each axis of an array by its shift, which is less than its length
 /// unless both are 0.

@@ -21,6 +21,7 @@ use super::gather::copy;
 use super::output::Filled;
 use super::strided::Layout;
 use super::walk::{Loop, Loops, Offsets, Order, Walk};
+use crate::threshold::threshold;
 
 /// One axis of a roll. The element that ends at `i` comes from
 /// `(i + len - shift) % len`.
@@ -98,7 +99,7 @@ impl Turns {
 }
 
 /// Rows of more bytes than this are rectangles like any other.
-const LONG: usize = 256 << 10;
+const LONG: usize = threshold(256 << 10, 512);
 
 impl<'id> Transfer<'_, 'id> {
     /// Copies with each axis rolled by its shift, which is less than its

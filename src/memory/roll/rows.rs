@@ -12,6 +12,7 @@ use crate::memory::indexed::{Cut, Run, unit};
 use crate::memory::tile::{Kernel, Places, Tile};
 use crate::memory::walk::{Offsets, Walk, turns};
 use crate::parallel::{self, Cost};
+use crate::threshold::threshold;
 
 /// A row and its shift in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +34,7 @@ impl Row {
 
 /// Rows of up to this many bytes are staged; longer ones copy well by
 /// themselves.
-const SHORT: usize = 2 << 10;
+const SHORT: usize = threshold(2 << 10, 384);
 
 /// Rolls rows; `around` are the axes outside of them.
 pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, row: Row) {
@@ -91,7 +92,7 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
 
 /// Arrays of up to this many bytes are copied row by row: to prepare anything
 /// would take longer.
-pub(super) const TINY: usize = 2 << 10;
+pub(super) const TINY: usize = threshold(2 << 10, 64);
 
 /// Rolls all rows that these axes make.
 ///
@@ -321,7 +322,7 @@ impl Rotate {
 /// Rows of up to this many bytes are copied block by block: a copy routine that
 /// is called for each does not know that the next row follows. 93 x 93 x 93
 /// floats rolled along all axes took 210 µs so, and take 105.
-const MEDIUM: usize = 32 << 10;
+const MEDIUM: usize = threshold(32 << 10, 200);
 
 /// Copies a run of each row, given where rows start.
 ///

@@ -19,6 +19,7 @@
 use std::ops::Range;
 
 use super::{Component, Components, Loop, Loops, Offsets, turns};
+use crate::threshold::threshold;
 
 /// Which array's memory the order follows first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,7 +140,7 @@ impl Walk {
     #[inline]
     pub(in crate::memory) fn is_spread(&self) -> bool {
         /// Bytes.
-        const SPREAD: usize = 512 << 10;
+        const SPREAD: usize = threshold(512 << 10, 128);
         self.reach() >= SPREAD
     }
 
@@ -204,7 +205,7 @@ impl Walk {
 }
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+const LINE: usize = threshold(64, 16);
 
 /// How far the turns of a loop are apart.
 #[derive(Clone, Copy)]
@@ -270,7 +271,7 @@ struct Cut {
 /// Turns of a tile whose turns are `step` bytes apart: some lines of the array
 /// that it is written to or read from in order.
 fn tile_len(step: usize) -> usize {
-    (LINE / step.max(1)).clamp(8, 32)
+    (LINE / step.max(1)).clamp(threshold(8, 2), threshold(32, 4))
 }
 
 /// Whether these are the loops of a matrix that is transposed on its way, of
