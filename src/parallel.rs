@@ -148,3 +148,37 @@ fn both(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
     left();
     right();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    /// For all numbers of turns and of parts that a byte holds.
+    #[test]
+    #[cfg_attr(miri, ignore)]
+    fn shares_make_up_the_whole() {
+        for whole in 0..=255 {
+            for parts in 1..=255 {
+                let mut end = 0;
+                for part in 0..parts {
+                    let share = share(whole, parts, part);
+                    assert!(share.start == end && share.start <= share.end);
+                    assert!((whole / parts..=whole.div_ceil(parts)).contains(&share.len()));
+                    end = share.end;
+                }
+                assert_eq!(end, whole);
+            }
+        }
+    }
+
+    /// Overflow would panic here, as in all debug builds.
+    #[test]
+    fn shares_of_all_addresses() {
+        for whole in [usize::MAX - 1, usize::MAX, isize::MAX as usize] {
+            for parts in [1, 2, 3, 255, 256, usize::MAX / 2, usize::MAX - 1, usize::MAX] {
+                assert_eq!(share(whole, parts, 0).start, 0);
+                assert_eq!(share(whole, parts, parts - 1).end, whole);
+            }
+        }
+    }
+}

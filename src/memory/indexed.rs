@@ -595,3 +595,6 @@ fn add_ramp(offsets: &mut [isize], start: isize, step: isize, gaps: bool) {
         by = by.wrapping_add(step);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -564,3 +564,6 @@ unsafe fn value<I: Meaning>(index: *const u8) -> i128 {
     // SAFETY: the caller's promise.
     unsafe { index.cast::<I>().read() }.value()
 }
+
+#[cfg(test)]
+mod tests;

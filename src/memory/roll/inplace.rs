@@ -435,3 +435,6 @@ unsafe fn swap(one: *mut u8, other: *mut u8, count: usize, size: usize, step: is
         swap(one.wrapping_offset(by), other.wrapping_offset(by), size);
     }
 }
+
+#[cfg(test)]
+mod tests;

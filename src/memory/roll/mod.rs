@@ -13,6 +13,8 @@
 
 pub(super) mod inplace;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use smallvec::SmallVec;
 

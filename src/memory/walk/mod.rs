@@ -22,6 +22,8 @@
 
 mod cursor;
 mod order;
+#[cfg(test)]
+mod tests;
 
 pub(super) use cursor::{Cursor, turns};
 pub(super) use order::{FEW, Order, Walk, merge};

@@ -1,0 +1,57 @@
+//! Parts make up the whole, for all small walks.
+
+use super::{Cut, Part, short_run, targets, unit};
+use crate::memory::walk::{Component, Loop, Offsets, Walk, turns};
+
+/// Whatever components reach is some part's, and one part's only.
+#[test]
+#[cfg_attr(miri, ignore)]
+fn each_offset_is_one_parts() {
+    let components = |lens: [usize; 2], steps: [isize; 2]| {
+        [0, 1].map(|k| Component { len: lens[k], step: steps[k], at: 0 })
+    };
+    for case in 0..5 * 5 * 15 * 15 {
+        let lens = [case % 5, case / 5 % 5];
+        let steps = [case / 25 % 15, case / 375].map(|step| step as isize - 7);
+        let both = components(lens, steps);
+        for parts in 1..=9 {
+            let shares: Vec<_> = (0..parts).map(|part| targets(&both, parts, part)).collect();
+            for place in 0..lens[0] * lens[1] {
+                let (a, b) = (place % lens[0], place / lens[0]);
+                let offset = a as isize * steps[0] + b as isize * steps[1];
+                let owners = shares.iter().filter(|share| share.contains(&offset)).count();
+                assert_eq!(owners, 1, "{both:?}, {parts} parts, offset {offset}");
+            }
+        }
+    }
+}
+
+/// Where loops over entries are cut between runs, no entry is left out, and runs
+/// that are put together stay whole.
+#[test]
+#[cfg_attr(miri, ignore)]
+fn cut_entries_make_up_all() {
+    const LENS: [usize; 8] = [1, 2, 3, 5, 7, 255, 256, 300];
+    for case in 0..8 * 8 * 8 {
+        let lens = [LENS[case % 8], LENS[case / 8 % 8], LENS[case / 64]];
+        // Steps that merge with nothing.
+        let loops = lens.iter().enumerate().filter(|(_, len)| **len > 1).map(|(k, &len)| {
+            let step = Offsets { selected: 0, indices: 1000 * (k as isize + 1), listed: 7 };
+            Loop { len, step, entries: true }
+        });
+        let walk = Walk::around_rows(loops.collect(), Offsets::ZERO);
+        let (unit, whole) = (unit(walk.nest()), turns(walk.nest()));
+        for parts in 1..=9 {
+            let mut end = 0;
+            for number in 0..parts {
+                let Part { entries, .. } = Part::of(&walk, Cut::Entries(unit), parts, number);
+                assert_eq!(entries.start, end);
+                end = entries.end;
+                if let Some((run, _)) = short_run(walk.nest()) {
+                    assert_eq!(entries.start % run.len, 0);
+                }
+            }
+            assert_eq!(end, whole, "{lens:?} in {parts}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! All values of small index types, on all short axes.
+
+use std::mem::MaybeUninit;
+
+use super::{Component, Lane, Meaning, NOWHERE, Policy, resolve};
+
+/// The offsets that indices select, and whether all were in bounds.
+fn resolved<I: Meaning>(indices: &[I], component: Component, policy: Policy) -> (Vec<isize>, bool) {
+    let mut offsets = vec![MaybeUninit::new(0); indices.len()];
+    let lane = Lane { start: indices.as_ptr().cast(), step: size_of::<I>() as isize };
+    // SAFETY: the lane holds as many indices as there are slots.
+    #[allow(unsafe_code)]
+    let all = unsafe { resolve::<I>(lane, component, policy, &mut offsets) };
+    // SAFETY: initialised from the start.
+    #[allow(unsafe_code)]
+    let offsets = offsets.iter().map(|offset| unsafe { offset.assume_init() });
+    (offsets.collect(), all)
+}
+
+/// The position that the documentation gives an index.
+fn position(index: i128, len: i128, policy: Policy) -> Option<i128> {
+    let from_front = if index < 0 { index + len } else { index };
+    match policy {
+        _ if (0..len).contains(&from_front) => Some(from_front),
+        Policy::Refuse | Policy::Skip => None,
+        Policy::Clip => Some(if index < 0 { 0 } else { len - 1 }),
+        Policy::Wrap => Some(index.rem_euclid(len)),
+    }
+}
+
+fn check<I: Meaning>(values: &[I], lens: impl Iterator<Item = usize>) {
+    for len in lens {
+        for step in [8, -8, 1, 12, -24, 0] {
+            let component = Component { len, step, at: 0 };
+            for policy in [Policy::Refuse, Policy::Skip, Policy::Clip, Policy::Wrap] {
+                if len == 0 && matches!(policy, Policy::Clip | Policy::Wrap) {
+                    continue;
+                }
+                let (offsets, all) = resolved(values, component, policy);
+                let mut inside = true;
+                for (value, offset) in values.iter().zip(offsets) {
+                    let expected = position(value.value(), len as i128, policy);
+                    match expected {
+                        Some(position) => assert_eq!(offset, position as isize * step),
+                        None if policy == Policy::Skip => assert_eq!(offset, NOWHERE),
+                        None => {}
+                    }
+                    inside &= expected.is_some();
+                }
+                assert_eq!(all, inside, "length {len}, {policy:?}");
+                // Each by itself: one out of bounds among many is another matter.
+                for value in values.iter().filter(|_| policy == Policy::Refuse && step == 8) {
+                    let inside = position(value.value(), len as i128, policy).is_some();
+                    assert_eq!(resolved(&[*value], component, policy).1, inside);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore)]
+fn all_bytes_on_all_axes_that_a_byte_measures() {
+    let signed: Vec<i8> = (i8::MIN..=i8::MAX).collect();
+    let unsigned: Vec<u8> = (0..=u8::MAX).collect();
+    check(&signed, 0..=300);
+    check(&unsigned, 0..=300);
+}
+
+#[test]
+#[cfg_attr(miri, ignore)]
+fn all_words_on_axes_about_their_ends() {
+    let signed: Vec<i16> = (i16::MIN..=i16::MAX).collect();
+    let unsigned: Vec<u16> = (0..=u16::MAX).collect();
+    for end in [1, 1 << 15, 1 << 16, isize::MAX as usize / 24] {
+        check(&signed, end - 1..=end);
+        check(&unsigned, end - 1..=end);
+    }
+}
+
+#[test]
+fn the_ends_of_wide_types() {
+    let longest = isize::MAX as usize / 24;
+    let lens = || [0, 1, 2, 1 << 20, longest - 1, longest].into_iter();
+    let around = |n: i128| [n - 1, n, n + 1];
+    let wanted: Vec<i128> = lens().flat_map(|len| around(len as i128)).collect();
+    let of_both_signs = || wanted.iter().flat_map(|&n| [n, -n]);
+    let signed = of_both_signs().filter_map(|n| i64::try_from(n).ok());
+    check(&signed.chain([i64::MIN, i64::MAX]).collect::<Vec<_>>(), lens());
+    let unsigned = of_both_signs().filter_map(|n| u64::try_from(n).ok());
+    check(&unsigned.chain([1 << 63, u64::MAX]).collect::<Vec<_>>(), lens());
+}

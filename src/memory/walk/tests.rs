@@ -1,0 +1,178 @@
+//! All walks over a few small loops, held against loops that run as they are
+//! written.
+
+use std::collections::HashMap;
+
+use super::{Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, merge, turns};
+
+const ZERO: Offsets = Offsets::ZERO;
+
+/// The places of nested loops in row-major order.
+fn places(loops: &[Loop], base: Offsets) -> Vec<Offsets> {
+    let Some((first, rest)) = loops.split_first() else { return vec![base] };
+    (0..first.len).flat_map(|turn| places(rest, base.after(turn, first.step))).collect()
+}
+
+/// The places of a walk in the order in which they are reached.
+fn walked(walk: &Walk) -> Vec<Offsets> {
+    let mut loops = walk.shared().to_vec();
+    loops.push(walk.outer);
+    loops.extend_from_slice(walk.nest());
+    loops.push(walk.inner);
+    assert_eq!(turns(&loops), walk.rows() * walk.inner.len);
+    places(&loops, walk.base)
+}
+
+/// All lists of so many of these values.
+fn lists<T: Copy>(values: &[T], count: usize) -> Vec<Vec<T>> {
+    if count == 0 {
+        return vec![vec![]];
+    }
+    let longer = |list: Vec<T>| values.iter().map(move |&value| [&list[..], &[value]].concat());
+    lists(values, count - 1).into_iter().flat_map(longer).collect()
+}
+
+/// Row-major strides of elements of 8 bytes where axes lie in this order.
+fn strides(lens: &[usize], order: &[usize]) -> Vec<isize> {
+    let mut strides = vec![0; lens.len()];
+    let mut next = 8;
+    for &axis in order.iter().rev() {
+        strides[axis] = next;
+        next *= lens[axis] as isize;
+    }
+    strides
+}
+
+/// What a loop moves through.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Through {
+    Shared,
+    All,
+    Entries,
+}
+
+const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+
+/// Loops over three arrays, whose axes lie in memory in these orders.
+fn loops(lens: &[usize], through: &[Through], selected: usize, listed: usize) -> Loops {
+    let steps = [selected, listed].map(|order| strides(lens, &ORDERS[order]));
+    let indices = strides(lens, &ORDERS[0]);
+    // Every other order lies backward along the first axis.
+    let sign = |axis: usize| if axis == 0 && selected % 2 == 1 { -1 } else { 1 };
+    let one = |axis: usize| {
+        let (reads, entries) =
+            (through[axis] != Through::Shared, through[axis] == Through::Entries);
+        let selected = if entries { 0 } else { sign(axis) * steps[0][axis] };
+        let indices = if reads { indices[axis] } else { 0 };
+        let step = Offsets { selected, indices, listed: steps[1][axis] };
+        Loop { len: lens[axis], step, entries }
+    };
+    (0..lens.len()).map(one).filter(|one| one.len > 1).collect()
+}
+
+/// What each target receives, in which order.
+fn received(places: &[Offsets]) -> HashMap<isize, Vec<(isize, isize)>> {
+    let mut received: HashMap<_, Vec<_>> = HashMap::new();
+    for at in places {
+        received.entry(at.selected).or_default().push((at.indices, at.listed));
+    }
+    received
+}
+
+/// Whatever the order of memory, merged and cut in tiles, a walk reaches each
+/// place once, and each target receives its updates in their order.
+#[test]
+#[cfg_attr(miri, ignore)]
+fn walks_reach_every_place_once() {
+    let key = |at: &Offsets| (at.selected, at.indices, at.listed);
+    let (mut tiled, mut walks) = (0, 0);
+    for lens in lists(&[2, 3, 17], 3).into_iter().filter(|lens| turns_of(lens) < 600) {
+        for through in lists(&[Through::Shared, Through::All, Through::Entries], 3) {
+            for orders in 0..36 {
+                let loops = loops(&lens, &through, orders / 6, orders % 6);
+                let step = [8, 4096][orders % 2];
+                let components: Components =
+                    [Component { len: 5, step, at: 0 }].into_iter().collect();
+                let mut expected = places(&loops, ZERO);
+                let in_order = received(&expected);
+                expected.sort_by_key(key);
+                for order in [Order::Listed, Order::Selected] {
+                    let (walk, rest) = Walk::new(loops.clone(), components.clone(), order);
+                    let mut reached = walked(&walk);
+                    if let Some(rest) = &rest {
+                        reached.extend(walked(rest));
+                        tiled += 1;
+                    }
+                    if order == Order::Selected {
+                        assert!(received(&reached) == in_order, "{loops:?} {walk:?} {rest:?}");
+                    }
+                    reached.sort_by_key(key);
+                    assert!(reached == expected, "{order:?} {loops:?} {walk:?} {rest:?}");
+                    walks += 1;
+                }
+            }
+        }
+    }
+    assert!(tiled > 100, "{tiled} of {walks} walks were cut in tiles and a rest");
+}
+
+fn turns_of(lens: &[usize]) -> usize {
+    lens.iter().product()
+}
+
+/// All pairs of loops with few turns and short steps.
+#[test]
+#[cfg_attr(miri, ignore)]
+fn merged_loops_reach_the_same_places_in_the_same_order() {
+    let steps = lists(&[-2, -1, 0, 1, 2, 3], 2);
+    let mut merged = 0;
+    for lens in lists(&[1, 2, 3], 2) {
+        for selected in &steps {
+            for indices in &steps {
+                for listed in &steps {
+                    let one = |k: usize| {
+                        let (selected, indices) = (selected[k], indices[k]);
+                        let step = Offsets { selected, indices, listed: listed[k] };
+                        Loop { len: lens[k], step, entries: false }
+                    };
+                    let mut loops: Loops = [one(0), one(1)].into_iter().collect();
+                    let expected = places(&loops, ZERO);
+                    merge(&mut loops);
+                    merged += 2 - loops.len();
+                    assert_eq!(places(&loops, ZERO), expected);
+                }
+            }
+        }
+    }
+    assert!(merged > 100, "{merged}");
+}
+
+/// From every turn on, taken in pieces of every size.
+#[test]
+#[cfg_attr(miri, ignore)]
+fn cursors_go_where_loops_go() {
+    for lens in lists(&[1, 2, 3, 4], 3) {
+        let loops: Vec<Loop> = (0..3)
+            .map(|k| {
+                let step = [[100, 7, 0], [-10, 0, 3], [1, -50, 20]][k];
+                let step = Offsets { selected: step[0], indices: step[1], listed: step[2] };
+                Loop { len: lens[k], step, entries: false }
+            })
+            .collect();
+        let all = places(&loops, ZERO);
+        for first in 0..all.len() {
+            for most in 1..=5 {
+                let mut cursor = Cursor::new(&loops, ZERO, first);
+                let mut reached = vec![];
+                // On beyond the end, where it starts again.
+                while reached.len() < 2 * all.len() {
+                    let (at, count) = cursor.take(most);
+                    assert!((1..=most).contains(&count));
+                    reached.extend((0..count).map(|turn| at.after(turn, loops[2].step)));
+                }
+                let expected = all.iter().cycle().skip(first);
+                assert!(reached.iter().eq(expected.take(reached.len())));
+            }
+        }
+    }
+}
