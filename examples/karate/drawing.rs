@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use ndarray::Array2;
 
+use crate::club::{Club, LEADERS};
 use crate::graph::Graph;
-use crate::{Club, LEADERS};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 660.0;

@@ -8,12 +8,14 @@
 //! writes `karate.svg` and prints how many predictions are right. `--help`
 //! tells the rest.
 
+mod club;
 mod drawing;
 mod graph;
 
 use std::fs;
 use std::process::ExitCode;
 
+use club::{Club, LEADERS};
 use graph::Graph;
 use ndarray::Array2;
 
@@ -24,15 +26,6 @@ and the two who led the parties: members 1 and 34.
 usage: karate [OUT.svg]
 
   OUT.svg  where the drawing goes (default: karate.svg)";
-
-/// Members 1 and 34, counted from 0.
-const LEADERS: [usize; 2] = [0, 33];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Club {
-    Instructor,
-    Officers,
-}
 
 impl Club {
     /// The club of somebody who leans this much to the instructor.
@@ -57,21 +50,21 @@ fn main() -> ExitCode {
 }
 
 fn run(out: &str) -> Result<(), String> {
-    let joined = members()?;
-    let ties = ties(joined.len())?;
-    let club = Graph::new(joined.len(), &ties);
+    let joined = club::members()?;
+    let ties = club::ties(joined.len())?;
+    let graph = Graph::new(joined.len(), &ties);
     let told = |error: opkernels::Error| error.to_string();
 
-    let degrees = club.degrees().map_err(told)?;
+    let degrees = graph.degrees().map_err(told)?;
     println!("{} members, {} ties", joined.len(), ties.len());
     for leader in LEADERS {
         println!("member {} met {} others", leader + 1, degrees[leader]);
     }
-    let (leanings, rounds) = club.leanings(LEADERS).map_err(told)?;
+    let (leanings, rounds) = graph.leanings(LEADERS).map_err(told)?;
     println!("leanings settled after {rounds} rounds");
     let title = report(&leanings, &joined);
-    let places = club.places().map_err(told)?;
-    let svg = drawing::svg(&club, &places, &leanings, &joined, &title);
+    let places = graph.places().map_err(told)?;
+    let svg = drawing::svg(&graph, &places, &leanings, &joined, &title);
     fs::write(out, svg).map_err(|error| format!("{out}: {error}"))?;
     println!("\nwrote {out}");
     Ok(())
@@ -101,44 +94,14 @@ fn report(leanings: &Array2<f64>, joined: &[Club]) -> String {
     format!("The club that split: {line}")
 }
 
-/// Both fields of every line but the first, which names them.
-fn records<T>(
-    name: &str,
-    read: impl Fn(&str, &str) -> Result<T, String>,
-) -> Result<Vec<T>, String> {
-    let path = format!("{}/data/{name}", env!("CARGO_MANIFEST_DIR"));
-    let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-    let record = |line: &str| match line.split_once(',') {
-        Some((first, second)) => read(first, second),
-        None => Err(format!("{path}: {line:?} has no two fields")),
-    };
-    text.lines().skip(1).map(record).collect()
-}
-
-fn members() -> Result<Vec<Club>, String> {
-    records("karate_members.csv", |member, club| match club {
-        "instructor" => Ok(Club::Instructor),
-        "officers" => Ok(Club::Officers),
-        other => Err(format!("member {member}: no club is called {other}")),
-    })
-}
-
-fn ties(members: usize) -> Result<Vec<(usize, usize)>, String> {
-    let member = |text: &str| match text.parse() {
-        Ok(number) if (1..=members).contains(&number) => Ok(number - 1),
-        _ => Err(format!("no member has the number {text}")),
-    };
-    records("karate_ties.csv", |first, second| Ok((member(first)?, member(second)?)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn all_but_member_nine_are_predicted() {
-        let joined = members().unwrap();
-        let ties = ties(joined.len()).unwrap();
+        let joined = club::members().unwrap();
+        let ties = club::ties(joined.len()).unwrap();
         assert_eq!((joined.len(), ties.len()), (34, 78));
         let (leanings, _) = Graph::new(joined.len(), &ties).leanings(LEADERS).unwrap();
         let wrong: Vec<usize> = (0..joined.len())
