@@ -17,7 +17,7 @@ mod tile;
 mod walk;
 
 pub(crate) use alloc::reserved;
-pub(crate) use combine::Kernels;
+pub(crate) use combine::{Kernels, Twin};
 pub(crate) use copy::Transfer;
 pub(crate) use indices::IndexKind;
 pub(crate) use indices::Indices;

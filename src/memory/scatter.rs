@@ -145,7 +145,7 @@ impl<'a> Scattering<'a> {
                 let start = || kernels.start(reduction).filter(|_| !init);
                 match kernels.narrow(reduction).map(Plain) {
                     Some(narrow) if reduction != Reduction::Mean => match start() {
-                        Some(start) => Ok(pass.run(walk, &[&Plain(start), &narrow])),
+                        Some(start) => Ok(pass.run(walk, &[&start, &narrow])),
                         None => Ok(pass.run(walk, &[&narrow])),
                     },
                     Some(_) if means_by_rows(walk) => pass.mean_by_rows(walk, kernels, init),
@@ -396,7 +396,7 @@ impl Pass<'_> {
                 return Ok(false);
             }
         }
-        let (start, add) = (Plain(start), Plain(add));
+        let add = Plain(add);
         let sum: &[&dyn Kernel] = if init { &[&add] } else { &[&start, &add] };
         if !self.run(walk, sum) {
             return Ok(false);

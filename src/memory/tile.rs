@@ -78,7 +78,7 @@ impl Next {
 
     /// Asks for those of the block of entries with this number.
     #[inline(always)]
-    fn ask(self, block: usize) {
+    pub(super) fn ask(self, block: usize) {
         if !self.start.is_null() {
             let by = self.step.wrapping_mul((block * BLOCK) as isize);
             cpu::prefetch_line(self.start.wrapping_offset(by));

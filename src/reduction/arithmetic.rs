@@ -1,12 +1,15 @@
 //! What each reduction means for each element type.
 
 use super::{ReduceElement, Reduction};
-use crate::memory::Kernels;
+use crate::memory::{Kernels, Twin};
 
 /// What reductions do with elements of one type.
 pub(crate) trait Arithmetic: Copy + Send + Sync + 'static {
     /// Sums and products build up in this type.
     type Wide: Copy + Send + Sync + 'static;
+    /// What has the same sums, differences and products down to their bits, where
+    /// `NARROW`.
+    type Ring: Arithmetic + Twin<Self>;
     /// The sum that a mean divides.
     type MeanSum: Copy + Send + Sync + 'static;
     /// Whether `Wide` is the type itself, so that a target can hold its own
@@ -46,8 +49,9 @@ macro_rules! element {
 
 /// The parts that all integers share; sums and products wrap.
 macro_rules! wrapping_integer {
-    ($int:ty) => {
+    ($int:ty, $unsigned:ty) => {
         type Wide = $int;
+        type Ring = $unsigned;
         const NARROW: bool = true;
         const ZERO: $int = 0;
         const ONE: $int = 1;
@@ -89,10 +93,10 @@ macro_rules! wrapping_integer {
 }
 
 macro_rules! integers {
-    ($($int:ty: $sum:ty),*) => {$(
+    ($($int:ty: $unsigned:ty, $sum:ty;)*) => {$(
         element!($int);
         impl Arithmetic for $int {
-            wrapping_integer!($int);
+            wrapping_integer!($int, $unsigned);
 
             // Fewer than 2^32 updates of an element are summed, so 64 bits
             // hold those of up to 32 bits, and 128 those of 64.
@@ -113,16 +117,31 @@ macro_rules! integers {
         }
     )*};
 }
-integers!(
-    i8: i64, i16: i64, i32: i64, i64: i128, isize: i128,
-    u8: u64, u16: u64, u32: u64, u64: i128, usize: i128
-);
+integers! {
+    i8: u8, i64; i16: u16, i64; i32: u32, i64; i64: u64, i128;
+    u8: u8, u64; u16: u16, u64; u32: u32, u64; u64: u64, i128;
+}
+
+/// Integers as wide as an address have the kernels of others of that width.
+macro_rules! integers_of_addresses {
+    ($($width:literal: $signed:ty, $unsigned:ty;)*) => {$(
+        #[cfg(target_pointer_width = $width)]
+        impl ReduceElement for isize {
+            const KERNELS: Kernels = Kernels::of_twin::<isize, $signed>();
+        }
+        #[cfg(target_pointer_width = $width)]
+        impl ReduceElement for usize {
+            const KERNELS: Kernels = Kernels::of_twin::<usize, $unsigned>();
+        }
+    )*};
+}
+integers_of_addresses! { "64": i64, u64; "32": i32, u32; "16": i16, u16; }
 
 macro_rules! integers_of_128_bits {
     ($($int:ty: $sign:expr),*) => {$(
         element!($int);
         impl Arithmetic for $int {
-            wrapping_integer!($int);
+            wrapping_integer!($int, u128);
 
             type MeanSum = Sum192;
             const MEAN_ZERO: Sum192 = Sum192::ZERO;
@@ -179,6 +198,7 @@ macro_rules! floats {
         element!($float);
         impl Arithmetic for $float {
             type Wide = $float;
+            type Ring = $float;
             type MeanSum = $float;
             const NARROW: bool = true;
             const ZERO: $float = 0.0;
@@ -239,6 +259,7 @@ floats!(f32, f64);
 element!(bool);
 impl Arithmetic for bool {
     type Wide = bool;
+    type Ring = bool;
     type MeanSum = bool;
     const NARROW: bool = true;
     const ZERO: bool = false;
@@ -297,6 +318,7 @@ macro_rules! halves {
         element!($half);
         impl Arithmetic for $half {
             type Wide = f32;
+            type Ring = $half;
             type MeanSum = f32;
             const NARROW: bool = false;
             const ZERO: f32 = 0.0;
@@ -360,6 +382,7 @@ macro_rules! complex {
         element!(num_complex::Complex<$float>);
         impl Arithmetic for num_complex::Complex<$float> {
             type Wide = Self;
+            type Ring = Self;
             type MeanSum = Self;
             const NARROW: bool = true;
             const ZERO: Self = Self::new(0.0, 0.0);

@@ -8,6 +8,15 @@ use crate::memory::tile::{Kernel, Places, Tile};
 /// How many rows ahead of the one being combined the next is asked for.
 const AHEAD: usize = 8;
 
+/// What is asked for ahead of time takes no more than so many bytes of the cache
+/// next to the core.
+const AHEAD_BYTES: usize = 8 << 10;
+
+/// Bytes of the blocks that rows are combined in, and of those of rows that are
+/// shorter.
+const BLOCK: usize = 64;
+const SHORT: usize = 16;
+
 /// Combines each update of a tile with the element that its index selects.
 ///
 /// # Safety
@@ -27,108 +36,243 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
     if inner.len == 1 {
         return tile.each(one);
     }
-    if [inner.selected, inner.listed] == steps {
-        let bytes = inner.len * size_of::<A>();
-        // SAFETY: the caller's promise, for each row.
-        let row = |selected: *mut u8, listed: *mut u8| unsafe {
-            dense(selected.cast::<A>(), listed.cast::<U>(), inner.len, combine);
-        };
-        // One loop for all: where there is nothing to ask for, no row is ahead.
-        let asks = tile.spread || matches!(tile.places, Places::Each(_));
-        let distance = if asks { AHEAD } else { tile.offsets.len() };
-        let ahead = |row: *mut u8| {
-            // A row may begin in one line and end in the next.
-            cpu::prefetch_line(row.wrapping_add(bytes - 1));
-            cpu::prefetch(row, bytes);
-        };
-        let rows = || tile.each_row_ahead(distance, ahead, row);
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if let Some(avx2) = cpu::Avx2::detect() {
-            return avx2.call(rows);
-        }
-        return rows();
+    if [inner.selected, inner.listed] != steps || inner.len * size_of::<A>() < SHORT {
+        return elements(tile, one);
     }
-    elements(tile, one);
+    let short = inner.len * size_of::<A>() < BLOCK;
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if let Some(avx2) = cpu::Avx2::detect().filter(|_| !short) {
+        // SAFETY: the caller's promise; the processor has AVX2, as the proof says.
+        return unsafe { rows_by_avx2(avx2, tile, combine) };
+    }
+    // Without AVX2, 16 bytes are what x86-64 works on at a time.
+    let short = short || cfg!(all(target_arch = "x86_64", not(miri)));
+    // SAFETY: the caller's promise, and rows are as long as that.
+    unsafe {
+        if short { rows::<A, U, SHORT>(tile, combine) } else { rows::<A, U, BLOCK>(tile, combine) }
+    }
 }
 
-/// Combines a row of updates with a row of targets, both dense. Blocks are read
-/// as a whole before they are written, so that the compiler works on several
-/// elements at a time.
+/// [`rows`] for AVX2. A function of its own: of closures that are called from one
+/// the compiler leaves some as they are.
 ///
 /// # Safety
-/// Both rows have `len` elements, and do not overlap.
+/// That of [`rows`], of [`BLOCK`] bytes.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[allow(unsafe_code)]
+#[target_feature(enable = "avx2")]
+unsafe fn rows_by_avx2<A: Copy, U: Copy>(
+    _proof: cpu::Avx2,
+    tile: &Tile<'_>,
+    combine: impl Fn(A, U) -> A + Copy,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { rows::<A, U, BLOCK>(tile, combine) }
+}
+
+/// Combines rows that are dense in both arrays, `BYTES` of the target at a time.
+///
+/// # Safety
+/// That of [`apply`], and rows have so many bytes or more.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn dense<A: Copy, U: Copy>(
+unsafe fn rows<A: Copy, U: Copy, const BYTES: usize>(
+    tile: &Tile<'_>,
+    combine: impl Fn(A, U) -> A + Copy,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (size_of::<A>(), BYTES) {
+            (1, BLOCK) => rows_of::<A, U, BLOCK>(tile, combine),
+            (2, BLOCK) => rows_of::<A, U, { BLOCK / 2 }>(tile, combine),
+            (4, BLOCK) => rows_of::<A, U, { BLOCK / 4 }>(tile, combine),
+            (8, BLOCK) => rows_of::<A, U, { BLOCK / 8 }>(tile, combine),
+            (1, _) => rows_of::<A, U, SHORT>(tile, combine),
+            (2, _) => rows_of::<A, U, { SHORT / 2 }>(tile, combine),
+            (4, _) => rows_of::<A, U, { SHORT / 4 }>(tile, combine),
+            (8, _) => rows_of::<A, U, { SHORT / 8 }>(tile, combine),
+            _ => rows_of::<A, U, 1>(tile, combine),
+        }
+    }
+}
+
+/// Combines rows that are dense in both arrays, `N` elements at a time.
+///
+/// # Safety
+/// That of [`apply`], and rows have `N` elements or more.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
+    tile: &Tile<'_>,
+    combine: impl Fn(A, U) -> A + Copy,
+) {
+    let len = tile.inner.len;
+    let bytes = len * size_of::<A>();
+    let distance = (AHEAD_BYTES / bytes).clamp(1, AHEAD);
+    let (offsets, last) = (tile.offsets, tile.offsets.len().wrapping_sub(1));
+    for turn in 0..tile.outer.len {
+        let (selected, mut listed) = tile.turn(turn);
+        // SAFETY: the caller's promise.
+        unsafe {
+            match tile.places {
+                Places::Every(step) => {
+                    for (k, &offset) in offsets.iter().enumerate() {
+                        if k % 8 == 0 {
+                            tile.next.ask(k / 8);
+                        }
+                        let later = offsets[(k + distance).min(last)];
+                        cpu::prefetch_all(selected.wrapping_offset(later), bytes);
+                        let target = selected.wrapping_offset(offset).cast();
+                        combine_row::<A, U, N>(target, listed.cast(), len, combine);
+                        listed = listed.wrapping_offset(step);
+                    }
+                }
+                Places::Each(places) => {
+                    for (k, (&offset, &place)) in offsets.iter().zip(places).enumerate() {
+                        let ahead = (k + distance).min(last);
+                        cpu::prefetch_all(selected.wrapping_offset(offsets[ahead]), bytes);
+                        // These rows do not follow each other, and one may end in
+                        // the line after its last whole one.
+                        let later = listed.wrapping_offset(places[ahead]);
+                        cpu::prefetch_all(later, bytes);
+                        cpu::prefetch_line(later.wrapping_add(bytes - 1));
+                        let target = selected.wrapping_offset(offset).cast();
+                        let updates = listed.wrapping_offset(place).cast();
+                        combine_row::<A, U, N>(target, updates, len, combine);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Combines a row of `len` elements. The first two blocks may overlap, so each is
+/// worked out before the one ahead of it is written; and a choice between two
+/// values that is written right where one of them was read would become a masked
+/// store, which takes far longer.
+///
+/// # Safety
+/// `len` elements of both can be used, are `N` or more, and do not overlap.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn combine_row<A: Copy, U: Copy, const N: usize>(
     target: *mut A,
     updates: *const U,
     len: usize,
     combine: impl Fn(A, U) -> A + Copy,
 ) {
-    const BLOCK: usize = 16;
-    let mut done = 0;
-    // SAFETY: the caller's promise; a block lies in the row.
+    // SAFETY: the caller's promise.
     unsafe {
-        while len - done >= BLOCK {
-            block::<A, U, BLOCK>(target.add(done), updates.add(done), combine);
-            done += BLOCK;
+        let mut new = block::<A, U, N>(target, updates, combine);
+        let (mut at, mut next) = (0, if len % N == 0 { N } else { len % N });
+        while next < len {
+            let newer = block::<A, U, N>(target.add(next), updates.add(next), combine);
+            target.add(at).cast::<[A; N]>().write(new);
+            (new, at) = (newer, next);
+            next += N;
         }
-        while len - done >= 4 {
-            block::<A, U, 4>(target.add(done), updates.add(done), combine);
-            done += 4;
-        }
-        for k in done..len {
-            block::<A, U, 1>(target.add(k), updates.add(k), combine);
-        }
+        target.add(at).cast::<[A; N]>().write(new);
     }
 }
 
+/// What becomes of `N` elements.
+///
 /// # Safety
-/// `N` elements of both can be used, and they do not overlap.
+/// `N` elements of both can be read.
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn block<A: Copy, U: Copy, const N: usize>(
-    target: *mut A,
+    target: *const A,
     updates: *const U,
     combine: impl Fn(A, U) -> A + Copy,
-) {
+) -> [A; N] {
     // SAFETY: the caller's promise.
-    unsafe {
-        let held = target.cast::<[A; N]>().read();
-        let new = updates.cast::<[U; N]>().read();
-        target.cast::<[A; N]>().write(std::array::from_fn(|k| combine(held[k], new[k])));
+    let (mut held, new) =
+        unsafe { (target.cast::<[A; N]>().read(), updates.cast::<[U; N]>().read()) };
+    for k in 0..N {
+        held[k] = combine(held[k], new[k]);
     }
+    held
 }
 
 /// Calls `each` with every selected and listed element of a tile, in order.
 #[inline(always)]
 pub(super) fn elements(tile: &Tile<'_>, each: impl Fn(*mut u8, *mut u8)) {
     let inner = tile.inner;
-    tile.each_row(|selected, listed| {
-        for k in 0..inner.len as isize {
-            let selected = selected.wrapping_offset(k.wrapping_mul(inner.selected));
-            each(selected, listed.wrapping_offset(k.wrapping_mul(inner.listed)));
+    for turn in 0..tile.outer.len {
+        let (selected, listed) = tile.turn(turn);
+        for (k, &offset) in tile.offsets.iter().enumerate() {
+            let mut selected = selected.wrapping_offset(offset);
+            let mut listed = listed.wrapping_offset(tile.places.at(k));
+            for _ in 0..inner.len {
+                each(selected, listed);
+                selected = selected.wrapping_offset(inner.selected);
+                listed = listed.wrapping_offset(inner.listed);
+            }
         }
-    });
+    }
 }
 
-/// Writes one value to every selected element of a tile.
-///
-/// # Safety
-/// That of [`Kernel::run`], for a target of type `A`.
-#[allow(unsafe_code)]
-pub(super) unsafe fn set<A: Copy>(tile: &Tile<'_>, value: A) {
-    let (inner, dense) = (tile.inner, tile.inner.selected == size_of::<A>() as isize);
-    tile.each_row(|selected, _| {
-        let target = selected.cast::<A>();
-        for k in 0..inner.len {
-            let by = inner.selected.wrapping_mul(k as isize);
-            let place =
-                if dense { target.wrapping_add(k) } else { target.wrapping_byte_offset(by) };
+/// Writes one value to every selected element.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::memory) struct Set {
+    value: [u8; 16],
+    size: usize,
+}
+
+impl Set {
+    /// For a target of type `A`, which may be copied by its bits.
+    #[allow(unsafe_code)]
+    pub(super) fn to<A: Copy>(value: A) -> Self {
+        let size = const {
+            assert!(size_of::<A>() <= 16);
+            size_of::<A>()
+        };
+        let mut bytes = [0; 16];
+        // SAFETY: there is room for it, and it is nothing but its bits.
+        unsafe { bytes.as_mut_ptr().cast::<A>().write_unaligned(value) };
+        Set { value: bytes, size }
+    }
+
+    /// # Safety
+    /// That of [`Kernel::run`], for elements of `N` bytes.
+    #[allow(unsafe_code)]
+    unsafe fn each<const N: usize>(&self, tile: &Tile<'_>) {
+        let Some(&value) = self.value.first_chunk::<N>() else { return };
+        let inner = tile.inner;
+        if inner.selected != N as isize {
             // SAFETY: the caller's promise, for each element.
-            unsafe { place.write(value) };
+            return elements(tile, |selected, _| unsafe {
+                selected.cast::<[u8; N]>().write(value);
+            });
         }
-    });
+        let mut rows = *tile;
+        rows.inner.len = 1;
+        // SAFETY: the caller's promise, for each row.
+        elements(&rows, |row, _| unsafe {
+            for k in 0..inner.len {
+                row.cast::<[u8; N]>().add(k).write(value);
+            }
+        });
+    }
+}
+
+#[allow(unsafe_code)]
+impl Kernel for Set {
+    unsafe fn run(&self, tile: &Tile<'_>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.size {
+                1 => self.each::<1>(tile),
+                2 => self.each::<2>(tile),
+                4 => self.each::<4>(tile),
+                8 => self.each::<8>(tile),
+                _ => self.each::<16>(tile),
+            }
+        }
+    }
+
+    unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }
 
 /// Overwrites selected elements with clones of updates.

@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use super::apply::apply;
+use super::apply::{Set, apply, elements};
 use crate::memory::tile::{Kernel, Tile};
 use crate::reduction::{Arithmetic, Reduction};
 
@@ -10,16 +10,47 @@ type Run = unsafe fn(&Tile<'_>);
 
 /// What is compiled for an element type.
 ///
-/// Invariant: all functions were made for the type that `element` names.
+/// Invariant: all functions were made for the type that `element` names, or for a
+/// [`Twin`] of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernels {
     element: fn() -> TypeId,
     supports: fn(Reduction) -> bool,
     narrow: fn(Reduction) -> Option<Run>,
-    start: fn(Reduction) -> Option<Run>,
+    start: fn(Reduction) -> Option<Set>,
     wide: fn(Reduction) -> Option<Wide>,
     divide: Option<[Run; 2]>,
 }
+
+/// What has the size of `A` and a value for all of its bits, and the other way
+/// round.
+///
+/// # Safety
+/// That is so.
+#[allow(unsafe_code)]
+pub(crate) unsafe trait Twin<A> {}
+
+macro_rules! twins {
+    ($($(#[$condition:meta])? $one:ty: $other:ty;)*) => {$(
+        $(#[$condition])?
+        #[allow(unsafe_code)]
+        // SAFETY: integers of the same size.
+        unsafe impl Twin<$other> for $one {}
+    )*};
+}
+twins! {
+    u8: i8; u16: i16; u32: i32; u64: i64; u128: i128;
+    #[cfg(target_pointer_width = "64")] i64: isize;
+    #[cfg(target_pointer_width = "64")] u64: usize;
+    #[cfg(target_pointer_width = "32")] i32: isize;
+    #[cfg(target_pointer_width = "32")] u32: usize;
+    #[cfg(target_pointer_width = "16")] i16: isize;
+    #[cfg(target_pointer_width = "16")] u16: usize;
+}
+
+// SAFETY: a type is its own twin.
+#[allow(unsafe_code)]
+unsafe impl<A> Twin<A> for A {}
 
 impl Kernels {
     pub(crate) const fn of<A: Arithmetic>() -> Self {
@@ -35,6 +66,11 @@ impl Kernels {
                 None
             },
         }
+    }
+
+    /// Those of `T` for elements of type `A`.
+    pub(crate) const fn of_twin<A: 'static, T: Arithmetic + Twin<A>>() -> Self {
+        Kernels { element: TypeId::of::<A>, ..Self::of::<T>() }
     }
 
     /// Whether these are the kernels of elements of type `T`.
@@ -56,7 +92,7 @@ impl Kernels {
 
     /// Writes to each selected element what its reduction starts from, where
     /// the value that it holds takes no part.
-    pub(in crate::memory) fn start(&self, reduction: Reduction) -> Option<Run> {
+    pub(in crate::memory) fn start(&self, reduction: Reduction) -> Option<Set> {
         (self.start)(reduction)
     }
 
@@ -88,64 +124,67 @@ impl Kernel for Plain {
 }
 
 macro_rules! run {
-    ($target:ty, $updates:ty, |$held:ident, $update:ident| $value:expr) => {{
+    ($element:ty, |$held:ident, $update:ident| $value:expr) => {{
         #[allow(unsafe_code)]
         unsafe fn run<A: Arithmetic>(tile: &Tile<'_>) {
             // SAFETY: the caller's promise.
-            unsafe { apply::<$target, $updates>(tile, |$held, $update| $value) }
+            unsafe { apply::<A, A>(tile, |$held, $update| $value) }
         }
-        run::<A>
+        run::<$element>
     }};
 }
 
 fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Run> {
     let run: Run = match reduction {
-        Reduction::Min => run!(A, A, |held, update| held.least(update)),
-        Reduction::Max => run!(A, A, |held, update| held.greatest(update)),
-        _ if !A::NARROW => return None,
+        Reduction::Min => run!(A, |held, update| held.least(update)),
+        Reduction::Max => run!(A, |held, update| held.greatest(update)),
+        _ if const { !A::NARROW } => return None,
         Reduction::Mean if !A::MEAN_IS_SUM => return None,
         Reduction::Sum | Reduction::Mean => {
-            run!(A, A, |held, update| A::narrow(A::add(held.widen(), update)))
+            run!(A::Ring, |held, update| A::narrow(A::add(held.widen(), update)))
         }
-        Reduction::Sub => run!(A, A, |held, update| A::narrow(A::sub(held.widen(), update))),
-        Reduction::Prod => run!(A, A, |held, update| A::narrow(A::mul(held.widen(), update))),
+        Reduction::Sub => run!(A::Ring, |held, update| A::narrow(A::sub(held.widen(), update))),
+        Reduction::Prod => run!(A::Ring, |held, update| A::narrow(A::mul(held.widen(), update))),
         Reduction::None => return None,
     };
     Some(run)
 }
 
-macro_rules! set {
-    ($value:expr) => {{
-        /// # Safety
-        /// That of [`Kernel::run`], for a target of type `A`.
-        #[allow(unsafe_code)]
-        unsafe fn run<A: Arithmetic>(tile: &Tile<'_>) {
-            // SAFETY: the caller's promise.
-            unsafe { super::apply::set::<A>(tile, $value) }
-        }
-        run::<A>
-    }};
-}
-
-fn start<A: Arithmetic>(reduction: Reduction) -> Option<Run> {
-    Some(match reduction {
-        Reduction::Min => set!(A::GREATEST),
-        Reduction::Max => set!(A::LEAST),
-        Reduction::Prod => set!(A::narrow(A::ONE)),
-        Reduction::Sum | Reduction::Sub | Reduction::Mean => set!(A::narrow(A::ZERO)),
+fn start<A: Arithmetic>(reduction: Reduction) -> Option<Set> {
+    Some(Set::to(match reduction {
+        Reduction::Min => A::GREATEST,
+        Reduction::Max => A::LEAST,
+        Reduction::Prod => A::narrow(A::ONE),
+        Reduction::Sum | Reduction::Sub | Reduction::Mean => A::narrow(A::ZERO),
         Reduction::None => return None,
-    })
+    }))
 }
 
 #[allow(unsafe_code)]
 unsafe fn divide<A: Arithmetic, const INIT: bool>(tile: &Tile<'_>) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        apply::<A, u32>(tile, |sum, count| match count {
-            0 => sum,
-            _ => A::mean(sum.mean_start(), u64::from(count) + u64::from(INIT)),
+    let of = |count: u32| u64::from(count) + u64::from(INIT);
+    let (inner, one) = (tile.inner, |sum: A, count| A::mean(sum.mean_start(), count));
+    if [inner.selected, inner.listed] != [size_of::<A>() as isize, 0] {
+        // SAFETY: the caller's promise.
+        return elements(tile, |sum, count| unsafe {
+            let (sum, count) = (sum.cast::<A>(), count.cast::<u32>().read());
+            if count != 0 {
+                sum.write(one(sum.read(), of(count)));
+            }
         });
     }
+    // One count for a row.
+    let mut rows = *tile;
+    rows.inner.len = 1;
+    // SAFETY: the caller's promise.
+    elements(&rows, |sums, count| unsafe {
+        let (sums, count) = (sums.cast::<A>(), count.cast::<u32>().read());
+        if count != 0 {
+            for k in 0..inner.len {
+                sums.add(k).write(one(sums.add(k).read(), of(count)));
+            }
+        }
+    });
 }
 
 /// What builds up for one target, and from how many updates.
@@ -238,7 +277,7 @@ fn build<A: Arithmetic, B: Build<A>>() -> Wide {
 #[allow(unsafe_code)]
 unsafe fn start_slots<A: Arithmetic, B: Build<A>>(tile: &Tile<'_>) {
     // SAFETY: the caller's promise.
-    super::apply::elements(tile, |target, slot| unsafe {
+    elements(tile, |target, slot| unsafe {
         let sum = B::start(target.cast::<A>().read());
         slot.cast::<Slot<B::Sum>>().write(Slot { sum, count: 0 });
     });
@@ -247,7 +286,7 @@ unsafe fn start_slots<A: Arithmetic, B: Build<A>>(tile: &Tile<'_>) {
 #[allow(unsafe_code)]
 unsafe fn empty_slots<A: Arithmetic, B: Build<A>>(tile: &Tile<'_>) {
     // SAFETY: the caller's promise.
-    super::apply::elements(tile, |_, slot| unsafe {
+    elements(tile, |_, slot| unsafe {
         slot.cast::<Slot<B::Sum>>().write(Slot { sum: B::EMPTY, count: 0 });
     });
 }
@@ -266,7 +305,7 @@ unsafe fn add<A: Arithmetic, B: Build<A>>(tile: &Tile<'_>) {
 #[allow(unsafe_code)]
 unsafe fn finish<A: Arithmetic, B: Build<A>, const INIT: bool>(tile: &Tile<'_>) {
     // SAFETY: the caller's promise.
-    super::apply::elements(tile, |target, slot| unsafe {
+    elements(tile, |target, slot| unsafe {
         let Slot { sum, count } = slot.cast::<Slot<B::Sum>>().read();
         if count != 0 {
             let count = u64::from(count) + u64::from(INIT);

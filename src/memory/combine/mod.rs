@@ -6,7 +6,7 @@ mod kernels;
 mod wide;
 
 pub(super) use apply::{Fold, assign, ignore};
-pub(crate) use kernels::Kernels;
 pub(super) use kernels::Plain;
 pub(super) use kernels::Wide;
+pub(crate) use kernels::{Kernels, Twin};
 pub(super) use wide::{Building, Counts, count, fold_wide};
