@@ -22,7 +22,8 @@ fn rectangles_make_up_the_destination() {
                 let turn =
                     |k: usize| Turn { len: lens[k], shift: shifts[k], from: from[k], to: to[k] };
                 let turns = [turn(0), turn(1)].into_iter().collect();
-                let merged = Turns { turns, start: Offsets::ZERO }.merged();
+                let mut merged = Turns { turns, start: Offsets::ZERO };
+                merged.merge();
                 let reached = RefCell::new(vec![]);
                 rectangles(&merged.turns, merged.start, |loops, at| {
                     reached.borrow_mut().extend(places(&loops, at));
