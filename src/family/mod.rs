@@ -106,14 +106,16 @@ impl Plan {
     #[inline]
     fn fits(&self, data: &[usize], indices: &[usize], shape: &[usize]) -> bool {
         let parts = [&data[..self.before], &indices[self.entries.clone()], &data[self.behind..]];
-        let mut rest = shape;
-        parts.iter().all(|part| match rest.split_at_checked(part.len()) {
-            Some((lengths, behind)) => {
-                rest = behind;
-                iter::zip(*part, lengths).all(|(expected, len)| expected == len)
+        let mut at = 0;
+        for part in parts {
+            for expected in part {
+                if shape.get(at) != Some(expected) {
+                    return false;
+                }
+                at += 1;
             }
-            None => false,
-        }) && rest.is_empty()
+        }
+        at == shape.len()
     }
 
     /// Refuses updates that have neither the shape of what a gather returns nor

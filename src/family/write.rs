@@ -112,9 +112,10 @@ impl Plan {
     }
 
     /// Indices of elements that each repeat along a row select the row.
+    #[inline]
     fn of_rows<'i>(&self, indices: Indices<'i>) -> Indices<'i> {
         match (self.kind, &self.selected[..]) {
-            (Kind::Elements, &[(axis, _)]) => indices.of_rows(axis),
+            (Kind::Elements, &[(axis, _)]) if axis + 1 < self.indices_rank => indices.of_rows(axis),
             _ => indices,
         }
     }

@@ -195,9 +195,6 @@ impl<'a> Indices<'a> {
         /// Shorter rows gain nothing from being whole.
         const WIDE: usize = 4;
         let layout = self.layout();
-        if axis + 1 == layout.shape().len() {
-            return self;
-        }
         let rows: usize = layout.shape()[..=axis].iter().product();
         let width: usize = layout.shape()[axis + 1..].iter().product();
         if width < WIDE || rows == 0 || !layout.is_dense() || self.positions.is_some() {

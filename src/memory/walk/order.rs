@@ -161,15 +161,22 @@ impl Walk {
 
     /// Sorts loops, and cuts one in tiles where that pays.
     fn sort(&mut self, order: Order) -> Option<Cut> {
-        let keys = Keys::new(&self.components);
         let moved = match order {
-            Order::Listed | Order::Copied(_) => sort(&mut self.loops, |one| keys.listed(one)),
-            Order::Selected => sort(&mut self.loops, |one| keys.selected(one)),
+            Order::Listed | Order::Copied(_) => {
+                sort(&mut self.loops, |one| one.step.listed.unsigned_abs())
+            }
+            Order::Selected => {
+                let keys = Keys::new(&self.components);
+                sort(&mut self.loops, |one| keys.selected(one))
+            }
         };
         if moved {
             merge(&mut self.loops);
         }
-        if turns(&self.loops) <= FEW { None } else { tile(&mut self.loops, keys, order) }
+        if turns(&self.loops) <= FEW {
+            return None;
+        }
+        tile(&mut self.loops, Keys::new(&self.components), order)
     }
 
     #[cold]
