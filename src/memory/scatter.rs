@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use ndarray::{ArrayRef, Dimension};
 
 use super::combine::{self, Fold, Kernels, Plain, Wide};
-use super::copy::{Copier, Way, is_plain};
+use super::copy::{Copier, Way};
 use super::indexed::{Cut, Run, is_chunk, unit};
 use super::indices::Indices;
 use super::plan::Listing;
@@ -60,10 +60,10 @@ impl<'a> Scattering<'a> {
         D: Dimension,
         U: Dimension,
     {
-        let way = if is_plain::<A>() {
-            Way::Bytes
-        } else {
+        let way = if std::mem::needs_drop::<A>() {
             Way::Clone(combine::assign::<A>, combine::ignore)
+        } else {
+            Way::of::<A, false>()
         };
         let how = How::Overwrite(Copier { size: size_of::<A>(), way });
         Scattering { target: StridedMut::of(target), updates: Strided::of(updates), indices, how }

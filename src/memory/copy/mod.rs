@@ -13,7 +13,7 @@ pub(super) mod stage;
 mod strided;
 mod transfer;
 
-pub(super) use plain::is_plain;
+use plain::is_plain;
 pub(crate) use transfer::Transfer;
 
 use super::cpu;
@@ -37,6 +37,20 @@ pub(super) enum Way {
     Clone(unsafe fn(&Tile<'_>), unsafe fn(&Tile<'_>, *const u8)),
     /// By writing down where it is; the size is that of an address.
     Address,
+}
+
+impl Way {
+    /// That of elements without drop glue, from the selected to the listed array
+    /// where `GATHER`, else back.
+    #[inline]
+    pub(super) fn of<T: Clone, const GATHER: bool>() -> Self {
+        assert!(!std::mem::needs_drop::<T>(), "what lies there is not dropped");
+        if is_plain::<T>() {
+            Way::Bytes
+        } else {
+            Way::Clone(clone::kernel::<T, GATHER>(), clone::fill::<T>)
+        }
+    }
 }
 
 type Run = unsafe fn(&Tile<'_>);

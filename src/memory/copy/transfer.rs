@@ -2,11 +2,11 @@
 //! the first: where types end.
 
 use std::marker::PhantomData;
-use std::mem::{self, MaybeUninit};
+use std::mem::MaybeUninit;
 
 use ndarray::{ArrayRef, Dimension};
 
-use super::{Copier, Way, clone, is_plain};
+use super::{Copier, Way};
 use crate::memory::alloc::expect_large_writes;
 use crate::memory::output::{Filled, Fresh};
 use crate::memory::strided::{Layout, Strided, StridedMut};
@@ -83,16 +83,10 @@ impl<'a, 'id> Transfer<'a, 'id> {
         to: StridedMut<'id>,
         fresh: bool,
     ) -> Self {
-        assert!(!mem::needs_drop::<T>());
-        let way = if is_plain::<T>() {
-            Way::Bytes
-        } else {
-            Way::Clone(clone::each::<T>, clone::fill::<T>)
-        };
         Transfer {
             from: Strided::of(from),
             to,
-            copier: Copier { size: size_of::<T>(), way },
+            copier: Copier { size: size_of::<T>(), way: Way::of::<T, true>() },
             fill: fill.map(|value| std::ptr::from_ref(value).cast()),
             fresh,
             brand: PhantomData,

@@ -62,6 +62,10 @@ pub(in crate::memory) unsafe fn transpose<const N: usize, const M: usize>(
     columns: usize,
 ) {
     const { assert!(N * M == 16) };
+    if M == 1 {
+        // SAFETY: the caller's promise.
+        return unsafe { vectors(from, to, rows, columns) };
+    }
     if rows.min(columns) < M {
         // SAFETY: the caller's promise.
         return unsafe { elements::<N>(from, to, rows, columns) };
@@ -98,6 +102,31 @@ unsafe fn elements<const N: usize>(from: Source, to: Target, rows: usize, column
         first = first.wrapping_add(N);
         line = line.wrapping_offset(to.step);
     }
+}
+
+/// The same for elements that fill a vector: line by line of the source, of
+/// which there are so few elements that each goes to a row of its own.
+///
+/// # Safety
+/// That of [`transpose`], for elements of 16 bytes.
+#[allow(unsafe_code)]
+unsafe fn vectors(from: Source, to: Target, rows: usize, columns: usize) {
+    const AT_ONCE: usize = LINE / 16;
+    let whole = columns - columns % AT_ONCE;
+    for column in (0..whole).step_by(AT_ONCE) {
+        for row in 0..rows {
+            for k in column..column + AT_ONCE {
+                // SAFETY: the caller's promise, for this element.
+                unsafe {
+                    let from = from.row(row).wrapping_add(k * 16);
+                    from.copy_to_nonoverlapping(to.row(k).wrapping_add(row * 16), 16);
+                }
+            }
+        }
+    }
+    let at = whole * 16;
+    // SAFETY: the caller's promise, for the columns that are left.
+    unsafe { elements::<16>(from.at(0, at), to.at(whole, 0), rows, columns - whole) };
 }
 
 /// The same by blocks, and by squares of vectors where no whole block is left;

@@ -38,6 +38,9 @@ struct Turn {
 }
 
 impl Turn {
+    /// An axis of one element.
+    const ONCE: Self = Turn { len: 1, shift: 0, from: 0, to: 0 };
+
     /// Whether no array jumps where a turn of `outer` ends and the next begins.
     fn continues(&self, outer: &Self) -> bool {
         let seamless =

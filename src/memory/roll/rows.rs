@@ -7,6 +7,8 @@ use super::{Turn, rectangles};
 use crate::index::Policy;
 use crate::memory::copy::stage::{self, Stage, Store};
 use crate::memory::copy::{Transfer, rows};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use crate::memory::cpu::Avx2;
 use crate::memory::cpu::{FEWEST, Pattern};
 use crate::memory::indexed::{Cut, Run, unit};
 use crate::memory::tile::{Kernel, Places, Tile};
@@ -39,16 +41,6 @@ const SHORT: usize = threshold(2 << 10, 384);
 /// Rolls rows; `around` are the axes outside of them.
 pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, row: Row) {
     let count: usize = around.iter().map(|turn| turn.len).product();
-    if count * row.len <= TINY {
-        let from = transfer.from.start().wrapping_offset(start.selected);
-        // SAFETY: the rows are those of the two arrays, which are borrowed apart
-        // from each other.
-        #[allow(unsafe_code)]
-        unsafe {
-            tiny(around, from, transfer.to.start().wrapping_offset(start.listed), row);
-        }
-        return;
-    }
     let follow = around.last().is_none_or(|turn| turn.to == row.len as isize);
     let store = match Store::of(count * row.len, transfer.fresh) {
         _ if !follow => Store::Direct,
@@ -63,6 +55,17 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
         }
     }
     let store = if shuffle.is_some() { Store::Direct } else { store };
+    let cost = Cost::of_bytes(count * row.len).plus(Cost::of_near(count));
+    if store == Store::Direct && shuffle.is_none() && parallel::parts(cost) == 1 {
+        let from = transfer.from.start().wrapping_offset(start.selected);
+        // SAFETY: the rows are those of the two arrays, which are borrowed apart
+        // from each other.
+        #[allow(unsafe_code)]
+        unsafe {
+            straight(around, from, transfer.to.start().wrapping_offset(start.listed), row);
+        }
+        return;
+    }
     let kernel = Rotate { row, store, shuffle };
     rectangles(around, start, |loops, base| {
         let walk = Walk::around_rows(loops, base);
@@ -90,47 +93,81 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
     });
 }
 
-/// Arrays of up to this many bytes are copied row by row: to prepare anything
-/// would take longer.
+/// Arrays of up to this many bytes are copied row by row, rolled or not: to
+/// prepare anything else would take longer.
 pub(super) const TINY: usize = threshold(2 << 10, 64);
 
-/// Rolls all rows that these axes make.
+/// Rolls all rows that these axes make, run by run: nothing is listed before.
 ///
 /// # Safety
 /// They can be read and written from here on, and do not overlap.
 #[allow(unsafe_code)]
-unsafe fn tiny(around: &[Turn], from: *const u8, to: *mut u8, row: Row) {
-    let once = Turn { len: 1, shift: 0, from: 0, to: 0 };
-    let (turn, around) = around.split_first().unwrap_or((&once, &[]));
+unsafe fn straight(around: &[Turn], from: *const u8, to: *mut u8, row: Row) {
+    let Some((turn, inside)) = around.split_first() else {
+        // SAFETY: the caller's promise.
+        return unsafe { follow(Turn::ONCE, 1, from, to, row) };
+    };
     for (first, place, count) in turn.runs() {
-        let from = from.wrapping_offset(first as isize * turn.from);
-        let to = to.wrapping_offset(place as isize * turn.to);
-        // SAFETY: the caller's promise, for these turns of this axis.
+        let at = |k: usize| {
+            let from = from.wrapping_offset((first + k) as isize * turn.from);
+            (from, to.wrapping_offset((place + k) as isize * turn.to))
+        };
+        // SAFETY: the caller's promise, for turns of this axis.
         unsafe {
-            if around.is_empty() {
-                row.pieces().into_iter().for_each(|run| piece(turn, from, to, count, run));
-                continue;
-            }
-            for k in 0..count as isize {
-                let (from, to) =
-                    (from.wrapping_offset(k * turn.from), to.wrapping_offset(k * turn.to));
-                tiny(around, from, to, row);
+            if inside.is_empty() {
+                let (from, to) = at(0);
+                follow(*turn, count, from, to, row);
+            } else {
+                for k in 0..count {
+                    let (from, to) = at(k);
+                    straight(inside, from, to, row);
+                }
             }
         }
     }
 }
 
-/// Copies a run of so many rows along an axis.
+/// Rolls `count` rows that are turns of one axis.
 ///
 /// # Safety
 /// They can be read and written from here on, and do not overlap.
 #[allow(unsafe_code)]
-#[inline(never)]
-unsafe fn piece(turn: &Turn, from: *const u8, to: *mut u8, count: usize, piece: Piece) {
-    let rows = (0..count as isize)
-        .map(|k| (from.wrapping_offset(k * turn.from), to.wrapping_offset(k * turn.to)));
+unsafe fn follow(turn: Turn, count: usize, from: *const u8, to: *mut u8, row: Row) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if let Some(avx2) = Avx2::detect() {
+        return avx2.call(
+            #[inline(always)]
+            // SAFETY: the caller's promise.
+            || unsafe { groups(turn, count, from, to, row) },
+        );
+    }
     // SAFETY: the caller's promise.
-    unsafe { pieces(rows, piece) };
+    unsafe { groups(turn, count, from, to, row) };
+}
+
+/// The same, some rows at a time, so that their second runs find them in the
+/// first cache.
+///
+/// # Safety
+/// That of [`follow`].
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn groups(turn: Turn, count: usize, from: *const u8, to: *mut u8, row: Row) {
+    let at_once = Stage::rows(row.len).max(1);
+    for first in (0..count).step_by(at_once) {
+        let group = first..count.min(first + at_once);
+        for piece in row.pieces() {
+            let pairs = group.clone().map(
+                #[inline(always)]
+                |k| {
+                    let from = from.wrapping_offset(k as isize * turn.from);
+                    (from, to.wrapping_offset(k as isize * turn.to))
+                },
+            );
+            // SAFETY: the caller's promise, for each row.
+            unsafe { pieces(pairs, piece) };
+        }
+    }
 }
 
 /// How to rearrange the bytes of a short row.
