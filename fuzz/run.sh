@@ -2,6 +2,9 @@
 # Fuzzes every target under AddressSanitizer, one after the other:
 # fuzz/run.sh [minutes for each target, 10 by default]
 #
+# Half of the time thresholds are small (src/threshold.rs), so that small inputs
+# reach every way to do work.
+#
 # Starts from the kept inputs in tests/corpus/inputs and what earlier runs left
 # in fuzz/corpus. Ends with the first input that fails, which then lies in
 # fuzz/artifacts. Installs cargo-fuzz where it is missing; takes the nightly
@@ -13,7 +16,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-targets=(gather gather_elements gather_nd roll scatter scatter_elements scatter_nd)
+targets=(faults gather gather_elements gather_nd roll scatter scatter_elements scatter_nd)
 kept=../tests/corpus/inputs
 toolchain=()
 if rustup toolchain list 2>/dev/null | grep -q ^nightly-; then
@@ -26,7 +29,8 @@ command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
 fuzz() {
   local command=$1 target=$2
   shift 2
-  cargo "${toolchain[@]}" fuzz "$command" --sanitizer address "$target" "$@"
+  # Memory that is refused is part of the inputs.
+  ASAN_OPTIONS="allocator_may_return_null=1:${ASAN_OPTIONS:-}" cargo "${toolchain[@]}" fuzz "$command" --sanitizer address "$target" "$@"
 }
 
 keep() {
@@ -49,8 +53,13 @@ for target in "${targets[@]}"; do
     keep "$target"
   else
     # Short inputs stand for large arrays too, so length needs no slow start.
-    fuzz run "$target" "corpus/$target" "$kept/$target" -- \
-      -max_total_time=$((60 * ${1:-10})) -max_len=256 -len_control=0 -timeout=60 \
-      -print_final_stats=1
+    for thresholds in usual small; do
+      flags=${RUSTFLAGS:-}
+      [[ $thresholds == usual ]] || flags+=" --cfg small_thresholds"
+      RUSTFLAGS=$flags CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/$thresholds \
+        fuzz run "$target" "corpus/$target" "$kept/$target" -- \
+        -max_total_time=$((30 * ${1:-10})) -max_len=256 -len_control=0 -timeout=60 \
+        -rss_limit_mb=4096 -print_final_stats=1
+    done
   fi
 done

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Random calls with inaccessible pages around every array, around results and
 # around work memory (tests/guard_pages), optimised as for users:
-# scripts/guard_pages.sh [native|i686|aarch64]...
+# scripts/guard_pages.sh [native|small|i686|aarch64]...
 #
 #   native   on this machine
+#   small    the same with small thresholds, so that every way is reached with
+#            little work, built in a folder of its own
 #   i686     with addresses of 32 bits, run on this machine
 #   aarch64  another processor, under qemu's user mode
 #
-# Without a name, all three. GUARD_CALLS is how many calls there are of each
+# Without a name, all four. GUARD_CALLS is how many calls there are of each
 # operation, twice each, with one end and with the other next to a page; GUARD_FIRST
 # is the first seed. Both stand in the last lines: other seeds are other calls.
 set -euo pipefail
@@ -31,6 +33,11 @@ need_standard_library() {
 
 native() { guarded; }
 
+small() {
+  CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/small \
+    RUSTFLAGS="--cfg small_thresholds ${RUSTFLAGS:-}" guarded
+}
+
 i686() {
   echo 'int main(void) { return 0; }' | "${CC:-cc}" -m32 -xc -o /dev/null - 2>/dev/null ||
     fail "the C compiler has no 32 bits: apt-get install gcc-multilib, or your system's package of that name"
@@ -48,11 +55,11 @@ aarch64() {
   GUARD_CALLS=$((GUARD_CALLS / 10 + 1)) guarded --target aarch64-unknown-linux-gnu
 }
 
-for part in "${@:-native i686 aarch64}"; do
+for part in "${@:-native small i686 aarch64}"; do
   for name in $part; do
     case $name in
-      native | i686 | aarch64) "$name" ;;
-      *) fail "no such part: $name (expected native, i686 or aarch64)" ;;
+      native | small | i686 | aarch64) "$name" ;;
+      *) fail "no such part: $name (expected native, small, i686 or aarch64)" ;;
     esac
   done
 done

@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
 # Tests under Miri, which finds undefined behaviour that runs without a trace:
-# scripts/miri.sh [native|threads|i686|s390x]...
+# scripts/miri.sh [native|trees|threads|i686|s390x]...
 #
-#   native   strict provenance, stacked borrows, one thread
+#   native   strict provenance, stacked borrows, one thread, which does several
+#            parts one after the other
+#   trees    tree borrows instead, the random inputs
 #   threads  tree borrows, rayon; four processors for Miri, since with fewer
 #            it misses races
 #   i686     usize of 32 bits
 #   s390x    big-endian
 #
-# Without a name, all four. Needs rustup; installs a nightly toolchain with
+# Without a name, all five. Thresholds are small under Miri (src/threshold.rs), so
+# that tens of elements reach every way to do work. CORPUS_INPUTS sets how many
+# random inputs each operation has (20), CORPUS_FIRST which is the first, so that
+# runs can be shared out. Needs rustup; installs a nightly toolchain with
 # Miri where there is none.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -35,15 +40,21 @@ native() {
   export MIRIFLAGS="$common -Zmiri-strict-provenance -Zmiri-symbolic-alignment-check"
   miri --no-default-features --features half,num-complex "${operations[@]}"
   miri --no-default-features --lib --test semantics
-  miri --no-default-features --test corpus numbers
+  miri --no-default-features --features half,num-complex --test corpus numbers
   # Miri alone sees what a clone that panics would leave uninitialised.
   miri --no-default-features --test safety panics -- --skip as_long_as --skip in_part
+}
+
+trees() {
+  export MIRIFLAGS="$common -Zmiri-tree-borrows -Zmiri-strict-provenance"
+  miri --no-default-features --features half,num-complex --test corpus numbers
 }
 
 threads() {
   # Crossbeam, which rayon builds on, needs the looser rules.
   export MIRIFLAGS="$common -Zmiri-tree-borrows -Zmiri-num-cpus=4 -Zmiri-ignore-leaks"
   miri --test races
+  CORPUS_INPUTS=${CORPUS_INPUTS:-5} miri --features half,num-complex --test corpus numbers
 }
 
 other() {
@@ -55,11 +66,11 @@ other() {
 i686() { other i686-unknown-linux-gnu; }
 s390x() { other s390x-unknown-linux-gnu; }
 
-for part in "${@:-native threads i686 s390x}"; do
+for part in "${@:-native trees threads i686 s390x}"; do
   for name in $part; do
     case $name in
-      native | threads | i686 | s390x) "$name" ;;
-      *) fail "no such part: $name (expected native, threads, i686 or s390x)" ;;
+      native | trees | threads | i686 | s390x) "$name" ;;
+      *) fail "no such part: $name (expected native, trees, threads, i686 or s390x)" ;;
     esac
   done
 done

@@ -10,37 +10,42 @@ mod case;
 #[path = "../../tests/common/mod.rs"]
 mod common;
 
+/// Checks a call whose clones or function panic, or whose memory is refused.
+pub fn faults(input: &[u8]) {
+    case::faults::check(input);
+}
+
 /// Checks the gather that the bytes stand for.
 pub fn gather(input: &[u8]) {
-    case::gather::check(input);
+    case::on_a_pool(case::gather::check, input);
 }
 
 /// Checks the gather of elements that the bytes stand for.
 pub fn gather_elements(input: &[u8]) {
-    case::gather_elements::check(input);
+    case::on_a_pool(case::gather_elements::check, input);
 }
 
 /// Checks the gather by tuples that the bytes stand for.
 pub fn gather_nd(input: &[u8]) {
-    case::gather_nd::check(input);
+    case::on_a_pool(case::gather_nd::check, input);
 }
 
 /// Checks the roll that the bytes stand for.
 pub fn roll(input: &[u8]) {
-    case::roll::check(input);
+    case::on_a_pool(case::roll::check, input);
 }
 
 /// Checks the scatter of slices that the bytes stand for.
 pub fn scatter(input: &[u8]) {
-    case::scatter::check(input);
+    case::on_a_pool(case::scatter::check, input);
 }
 
 /// Checks the scatter by tuples that the bytes stand for.
 pub fn scatter_nd(input: &[u8]) {
-    case::scatter_nd::check(input);
+    case::on_a_pool(case::scatter_nd::check, input);
 }
 
 /// Checks the scatter of elements that the bytes stand for.
 pub fn scatter_elements(input: &[u8]) {
-    case::scatter_elements::check(input);
+    case::on_a_pool(case::scatter_elements::check, input);
 }

@@ -22,19 +22,25 @@ fn replay(name: &str, check: fn(&[u8])) {
     for file in files {
         // Shown where the check fails.
         println!("{}", file.display());
-        check(&std::fs::read(&file).unwrap());
+        case::on_a_pool(check, &std::fs::read(&file).unwrap());
     }
 }
 
-/// Runs the check on inputs that a seed decides.
+/// Runs the check on inputs that a seed decides: `CORPUS_INPUTS` of them, from seed
+/// `CORPUS_FIRST` on.
 fn numbers(check: fn(&[u8])) {
-    let inputs = if cfg!(miri) { 60 } else { 400 };
-    for seed in 0..inputs {
+    let number = |variable: &str, usual: u64| match std::env::var(variable) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is a number")),
+        Err(_) => usual,
+    };
+    let first = number("CORPUS_FIRST", 0);
+    let inputs = number("CORPUS_INPUTS", if cfg!(miri) { 20 } else { 400 });
+    for seed in first..first + inputs {
         println!("seed {seed}");
         let mut numbers = Numbers(seed);
         let len = numbers.below(80);
         let input: Vec<u8> = (0..len).map(|_| numbers.next() as u8).collect();
-        check(&input);
+        case::on_a_pool(check, &input);
     }
 }
 
@@ -52,4 +58,4 @@ macro_rules! replays {
         }
     )*};
 }
-replays!(gather gather_elements gather_nd roll scatter scatter_elements scatter_nd);
+replays!(faults gather gather_elements gather_nd roll scatter scatter_elements scatter_nd);

@@ -1,6 +1,6 @@
 //! Numbers, shapes and indices from bytes.
 
-use super::MOST;
+use super::{LARGEST, MOST};
 use crate::common::{Index, Numbers};
 
 /// Bytes read one after the other. Past the last one come numbers seeded with
@@ -9,6 +9,8 @@ use crate::common::{Index, Numbers};
 pub(crate) struct Bytes<'a> {
     rest: &'a [u8],
     beyond: Numbers,
+    /// The size of the elements that shapes are for.
+    size: usize,
 }
 
 impl<'a> Bytes<'a> {
@@ -16,7 +18,18 @@ impl<'a> Bytes<'a> {
         let seed = input.iter().fold(0_u64, |seed, &byte| {
             seed.wrapping_mul(0x0100_0000_01b3).wrapping_add(u64::from(byte) + 1)
         });
-        Bytes { rest: input, beyond: Numbers(seed) }
+        Bytes { rest: input, beyond: Numbers(seed), size: 1 }
+    }
+
+    /// From now on shapes are those of arrays of such elements.
+    pub(crate) fn for_elements_of<A>(&mut self) {
+        self.size = size_of::<A>().max(1);
+    }
+
+    /// How many elements a call may have: mostly few, or `many`.
+    fn most(&self, many: bool) -> usize {
+        let (elements, bytes) = if many { (MOST, LARGEST) } else { (MOST / 32, LARGEST / 32) };
+        elements.min((bytes / self.size).max(3))
     }
 
     pub(crate) fn byte(&mut self) -> u8 {
@@ -60,8 +73,7 @@ impl<'a> Bytes<'a> {
                 (_, byte) => 1 + usize::from(byte) * 16,
             })
             .collect();
-        let most = if kind < 63 { MOST / 32 } else { MOST };
-        shrink(&mut shape, 0, most);
+        shrink(&mut shape, 0, self.most(kind == 63));
         shape
     }
 
@@ -106,7 +118,8 @@ fn index<I: Index>(wide: i128) -> I {
 /// How many elements beside those of the data a call may have: few, or seldom
 /// many.
 pub(crate) fn most(bytes: &mut Bytes<'_>) -> usize {
-    if bytes.once_in(32) { MOST } else { MOST / 32 }
+    let many = bytes.once_in(32);
+    bytes.most(many)
 }
 
 /// Halves the longest axes from the first `from` on until there are at most so

@@ -5,12 +5,12 @@ use opkernels::{Gather, GatherExt, OutOfBounds, Reduction};
 
 use super::bytes::{self, Bytes, axis_len, from_front, shrink};
 use super::input::Input;
-use super::{Expected, Line, assert_returned, assert_written, target};
+use super::{Expected, Huge, Line, Page, assert_returned, assert_written, target};
 use crate::common::{Index, Value, oracle};
 
 pub(crate) fn check(input: &[u8]) {
     let mut bytes = Bytes::new(input);
-    match bytes.below(16) {
+    match bytes.below(20) {
         0 => run::<u8, i8>(&mut bytes),
         1 => run::<u8, u64>(&mut bytes),
         2 => run::<i32, i32>(&mut bytes),
@@ -26,6 +26,9 @@ pub(crate) fn check(input: &[u8]) {
         12 => run::<[u8; 3], i32>(&mut bytes),
         13 => run::<(u8, u16), i64>(&mut bytes),
         14 => run::<[u8; 0], i64>(&mut bytes),
+        15 => run::<Page, i64>(&mut bytes),
+        16 => run::<Huge, i64>(&mut bytes),
+        17 => run::<u128, i64>(&mut bytes),
         _ => run::<i16, i64>(&mut bytes),
     }
 }
@@ -38,6 +41,7 @@ struct Asked<A> {
 }
 
 fn run<A: Value, I: Index>(bytes: &mut Bytes<'_>) {
+    bytes.for_elements_of::<A>();
     let shape = bytes.shape();
     let axis = bytes.axis(shape.len());
     let (indices_shape, batch_dims) = indices_shape(&shape, axis, bytes);

@@ -5,6 +5,9 @@ use ndarray::{ArrayD, ArrayViewD, Axis, Dim, ShapeBuilder};
 use super::bytes::Bytes;
 use crate::common::{Numbers, Value};
 
+/// As many bytes do not fit between two elements.
+const FAR: usize = isize::MAX as usize / 2 + 1;
+
 /// A view of any strides, positive, negative or zero, where elements may
 /// overlap. It reaches both ends of its buffer, so that reading beyond it is
 /// reading beyond an allocation.
@@ -43,6 +46,12 @@ impl<A: Value> Input<A> {
         bytes: &mut Bytes<'_>,
         mut element: impl FnMut(&mut Bytes<'_>) -> A,
     ) -> Self {
+        let mut strides = strides;
+        if bytes.once_in(8) {
+            // Where there is no next element, one may be any number of steps away.
+            let alone = |k: &usize| shape[*k] == 1;
+            (0..shape.len()).filter(alone).for_each(|k| strides[k] = FAR + k);
+        }
         let reversed = if bytes.once_in(3) { bytes.byte() } else { 0 };
         let reversed = (0..shape.len()).map(|k| reversed >> k & 1 == 1).collect();
         let last: usize = shape.iter().zip(&strides).map(|(n, s)| n.saturating_sub(1) * s).sum();

@@ -28,6 +28,7 @@ struct Given<A, I> {
 
 impl<A: Value, I: Index> Given<A, I> {
     fn new(select: Select, errors: bool, batched: bool, bytes: &mut Bytes<'_>) -> Self {
+        bytes.for_elements_of::<A>();
         let shape = bytes.shape();
         let (kind, mut indices, fixed) = match select {
             Select::Slices => slices(&shape, bytes),
@@ -67,7 +68,7 @@ fn lengths(bytes: &mut Bytes<'_>) -> Vec<usize> {
     (0..bytes.below(4)).map(|_| length(bytes)).collect()
 }
 
-fn slices(data: &[usize], bytes: &mut Bytes<'_>) -> (Kind, Vec<usize>, usize) {
+pub(super) fn slices(data: &[usize], bytes: &mut Bytes<'_>) -> (Kind, Vec<usize>, usize) {
     let axis = bytes.axis(data.len());
     let mut indices = lengths(bytes);
     let most = from_front(axis, data.len()).unwrap_or(0).min(indices.len());
@@ -88,7 +89,7 @@ fn slices(data: &[usize], bytes: &mut Bytes<'_>) -> (Kind, Vec<usize>, usize) {
     (Kind::Slices { axis, batch_dims }, indices, b)
 }
 
-fn elements(data: &[usize], bytes: &mut Bytes<'_>) -> (Kind, Vec<usize>, usize) {
+pub(super) fn elements(data: &[usize], bytes: &mut Bytes<'_>) -> (Kind, Vec<usize>, usize) {
     let axis = bytes.axis(data.len());
     let mut indices = data.to_vec();
     if bytes.once_in(2) {
@@ -112,7 +113,11 @@ fn elements(data: &[usize], bytes: &mut Bytes<'_>) -> (Kind, Vec<usize>, usize) 
     (Kind::Elements { axis }, indices, 0)
 }
 
-fn tuples(data: &[usize], batched: bool, bytes: &mut Bytes<'_>) -> (Kind, Vec<usize>, usize) {
+pub(super) fn tuples(
+    data: &[usize],
+    batched: bool,
+    bytes: &mut Bytes<'_>,
+) -> (Kind, Vec<usize>, usize) {
     let mut indices = lengths(bytes);
     let most = if batched { indices.len().min(data.len().saturating_sub(1)) } else { 0 };
     let b = bytes.below(most + 1);

@@ -2,15 +2,19 @@
 //! reference. The fuzz targets and the replay of their corpus share this.
 
 pub(crate) mod bytes;
+pub(crate) mod faults;
 pub(crate) mod gather;
 pub(crate) mod gather_elements;
 pub(crate) mod gather_nd;
 pub(crate) mod input;
 mod kinds;
+mod refusals;
 pub(crate) mod roll;
 pub(crate) mod scatter;
 pub(crate) mod scatter_elements;
 pub(crate) mod scatter_nd;
+
+use std::sync::OnceLock;
 
 use ndarray::ArrayD;
 use opkernels::{Reduction, Result};
@@ -24,8 +28,31 @@ use bytes::Bytes;
 /// Miri takes seconds for a thousand.
 const MOST: usize = if cfg!(miri) { 640 } else { 40_000 };
 
+/// Bytes of the largest arrays.
+const LARGEST: usize = if cfg!(miri) { 16 << 10 } else { 64 << 20 };
+
 /// Elements that lie side by side and are long: a cache line.
 pub(crate) type Line = [u64; 8];
+
+/// A page, and elements of which few fit on a stack.
+pub(crate) type Page = [u64; 512];
+pub(crate) type Huge = [u64; if cfg!(miri) { 1 << 10 } else { 1 << 17 }];
+
+/// Runs a check on a pool of 1 to 16 threads, which the last byte decides. Their
+/// stacks hold some elements of a MiB.
+pub(crate) fn on_a_pool(check: fn(&[u8]), input: &[u8]) {
+    static POOLS: [OnceLock<rayon::ThreadPool>; 16] = [const { OnceLock::new() }; 16];
+
+    // Tests of their own run threads under Miri, by other rules.
+    if cfg!(miri) {
+        return check(input);
+    }
+    // Addresses of 32 bits have no room for all their stacks.
+    let pools = if cfg!(target_pointer_width = "32") { 4 } else { 16 };
+    let number = usize::from(input.last().copied().unwrap_or(0)) % pools;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(number + 1).stack_size(64 << 20);
+    POOLS[number].get_or_init(|| pool.build().unwrap()).install(|| check(input));
+}
 
 type Expected<A> = std::result::Result<ArrayD<A>, Refused>;
 

@@ -5,12 +5,12 @@ use opkernels::{Reduction, RollExt};
 
 use super::bytes::Bytes;
 use super::input::Input;
-use super::{Expected, Line, assert_returned, assert_written, laid, target};
+use super::{Expected, Huge, Line, Page, assert_returned, assert_written, laid, target};
 use crate::common::{Value, oracle};
 
 pub(crate) fn check(input: &[u8]) {
     let mut bytes = Bytes::new(input);
-    match bytes.below(12) {
+    match bytes.below(16) {
         0 | 1 => run::<u8>(&mut bytes),
         2 => run::<i32>(&mut bytes),
         3 => run::<f32>(&mut bytes),
@@ -21,6 +21,10 @@ pub(crate) fn check(input: &[u8]) {
         8 => run::<String>(&mut bytes),
         9 => run::<[u8; 3]>(&mut bytes),
         10 => run::<(u8, u16)>(&mut bytes),
+        11 => run::<Page>(&mut bytes),
+        12 => run::<Huge>(&mut bytes),
+        13 => run::<u16>(&mut bytes),
+        14 => run::<u128>(&mut bytes),
         _ => run::<[u8; 0]>(&mut bytes),
     }
 }
@@ -49,6 +53,7 @@ fn shift(bytes: &mut Bytes<'_>) -> i64 {
 }
 
 fn run<A: Value>(bytes: &mut Bytes<'_>) {
+    bytes.for_elements_of::<A>();
     let shape = bytes.shape();
     let (shifts, axes) = turns(shape.len(), bytes);
     let data = Input::<A>::of_values(&shape, bytes);

@@ -6,13 +6,13 @@ use opkernels::{OutOfBounds, Reduction, ScatterElementsExt};
 
 use super::bytes::{self, Bytes, axis_len, from_front, shrink};
 use super::input::Input;
-use super::{Expected, Line, assert_returned, assert_written, laid};
+use super::{Expected, Huge, Line, Page, assert_returned, assert_written, laid};
 use crate::common::oracle::{self, Scatter};
 use crate::common::{Index, Reduce, Value};
 
 pub(crate) fn check(input: &[u8]) {
     let mut bytes = Bytes::new(input);
-    match bytes.below(20) {
+    match bytes.below(22) {
         0 => reduces::<u8, i8>(&mut bytes),
         1 => reduces::<u8, u64>(&mut bytes),
         2 => reduces::<i32, i32>(&mut bytes),
@@ -32,6 +32,8 @@ pub(crate) fn check(input: &[u8]) {
         16 => overwrites::<(u8, u16), i64>(&mut bytes),
         17 => overwrites::<[u8; 0], i64>(&mut bytes),
         18 => reduces::<f32, i32>(&mut bytes),
+        19 => overwrites::<Page, i64>(&mut bytes),
+        20 => overwrites::<Huge, i64>(&mut bytes),
         _ => reduces::<i64, i64>(&mut bytes),
     }
 }
@@ -66,6 +68,7 @@ struct Arrays<A, I> {
 
 impl<A: Value, I: Index> Arrays<A, I> {
     fn new(scatter: &mut Scatter, bytes: &mut Bytes<'_>) -> Self {
+        bytes.for_elements_of::<A>();
         let shape = bytes.shape();
         scatter.axis = bytes.axis(shape.len());
         let (indices_shape, updates_shape) = update_shapes(&shape, scatter.axis, bytes);
