@@ -31,7 +31,7 @@ pub(crate) fn most<A>(numbers: &mut Numbers) -> usize {
         _ => 24 << 10,
     };
     // Each owner has pages of its own; small elements are slow to make and compare.
-    let most = if std::mem::needs_drop::<A>() { 600 } else { 400_000 };
+    let most = if std::mem::needs_drop::<A>() { 300 } else { 400_000 };
     (bytes / size_of::<A>().max(1)).clamp(8, most)
 }
 

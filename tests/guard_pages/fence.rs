@@ -114,7 +114,7 @@ struct Live {
 }
 
 /// How many there may be at a time.
-const LIVE: usize = 4096;
+const LIVE: usize = 1 << 14;
 
 // SAFETY: entries are used by whoever has set `locked`.
 unsafe impl Sync for Live {}
