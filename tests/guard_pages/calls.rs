@@ -3,12 +3,13 @@
 
 use std::mem::MaybeUninit;
 
-use ndarray::{ArrayD, ArrayViewMutD};
-use opkernels::{OutOfBounds, Reduction, RollExt};
+use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, IxDyn};
+use opkernels::{IndexPlan, OutOfBounds, Reduction, RollExt};
 
 use crate::common::oracle::{self, Kind, Reducing};
 use crate::common::{
-    Index, Laid, Numbers, REDUCTIONS, Reduce, Value, array_of, calls, same_contents, settled,
+    Index, Laid, Numbers, REDUCTIONS, Reduce, Value, array_of, calls, plan_of, same_contents,
+    settled,
 };
 use crate::draw::{self, Select, THREADS};
 use crate::fence::Side;
@@ -74,6 +75,20 @@ macro_rules! one_of {
     };
 }
 
+/// The plan of a call's indices, where they are not refused, in memory of its own.
+fn plan<I: Index>(
+    side: Side,
+    threads: usize,
+    kind: Kind,
+    data: &[usize],
+    indices: &ArrayViewD<'_, I>,
+    mode: OutOfBounds,
+) -> Option<IndexPlan<IxDyn>> {
+    let plan = fenced(side, threads, || plan_of(kind, data, indices, mode))?.ok()?;
+    fenced(side, threads, || plan.prepare());
+    Some(plan)
+}
+
 /// A gather of elements of 0 to 4096 bytes.
 pub(crate) fn gathers(select: Select, numbers: &mut Numbers, side: Side) {
     one_of!(numbers.below(16), gather[
@@ -110,6 +125,18 @@ fn gather<A: Value, I: Index>(select: Select, numbers: &mut Numbers, side: Side)
     let mut view = out.view_mut();
     let done = fenced(side, threads, || calls::read_into(kind, &d, &i, mode.clone(), &mut view));
     assert_written(done.is_ok(), (&before, &out), &expected, Reduction::None);
+
+    let planned = match &mode {
+        OutOfBounds::Fill(_) => OutOfBounds::Skip,
+        OutOfBounds::Clip => OutOfBounds::Clip,
+        OutOfBounds::Wrap => OutOfBounds::Wrap,
+        _ => OutOfBounds::Error,
+    };
+    // Some calls are refused for their axes, but not the plan.
+    if let Some(plan) = plan(side, threads, kind, d.shape(), &i, planned) {
+        let read = || calls::read(kind, &d, &plan, mode.clone()).ok();
+        assert_returned(fenced(side, threads, read), &expected, Reduction::None);
+    }
 
     if !std::mem::needs_drop::<A>() && expected.is_some() {
         let mut view = slots(&mut out);
@@ -178,6 +205,12 @@ impl<A: Value, U: Value, I: Index> Scatter<A, U, I> {
         Scatter { kind, mode, data, indices, updates, threads: numbers.below(THREADS.len()), many }
     }
 
+    /// The plan of its indices, where they are not refused.
+    fn plan(&self, side: Side) -> Option<IndexPlan<IxDyn>> {
+        let (kind, data, indices) = (self.kind, self.data.view(), self.indices.view());
+        plan(side, self.threads, kind, data.shape(), &indices, self.mode)
+    }
+
     /// Runs a call in place on a target that is fenced in.
     fn in_place(
         &self,
@@ -210,6 +243,11 @@ fn overwrite<A: Value, I: Index>(select: Select, numbers: &mut Numbers, side: Si
     given.in_place(side, &expected, Reduction::None, |target| {
         calls::overwrite(kind, target, &i, &u, mode).is_ok()
     });
+    if let Some(plan) = given.plan(side) {
+        given.in_place(side, &expected, Reduction::None, |target| {
+            calls::overwrite(kind, target, &plan, &u, mode).is_ok()
+        });
+    }
 }
 
 fn reduce<A: Reduce, I: Index>(select: Select, numbers: &mut Numbers, side: Side) {
@@ -230,6 +268,11 @@ fn reduce<A: Reduce, I: Index>(select: Select, numbers: &mut Numbers, side: Side
     given.in_place(side, &expected, reduction, |target| {
         calls::reduce(kind, target, &i, &u, &how).is_ok()
     });
+    if let Some(plan) = given.plan(side) {
+        given.in_place(side, &expected, reduction, |target| {
+            calls::reduce(kind, target, &plan, &u, &how).is_ok()
+        });
+    }
 }
 
 /// The bytes of a value, in part.
@@ -280,6 +323,11 @@ fn fold<A: Value + AsMut<[u8]>, U: Value + Number, I: Index>(
     given.in_place(side, &expected, Reduction::None, |target| {
         calls::fold(kind, target, &i, &u, mode, change).is_ok()
     });
+    if let Some(plan) = given.plan(side) {
+        given.in_place(side, &expected, Reduction::None, |target| {
+            calls::fold(kind, target, &plan, &u, mode, change).is_ok()
+        });
+    }
 }
 
 /// A roll of elements of any size along some axes.

@@ -21,10 +21,11 @@ use crate::error::Result;
 use crate::memory::alloc::{repeated, reserved, zeroed};
 use crate::memory::indices::CHUNK;
 use crate::parallel::{self, Cost};
+use crate::threshold::threshold;
 
 /// Shares are cut between bins of neighbouring targets, at most so many: few
 /// enough to be counted in the first cache.
-const BINS: usize = 1024;
+const BINS: usize = threshold(1024, 16);
 
 /// Entries by shares of targets. Those that select nothing are left out.
 ///
@@ -50,7 +51,7 @@ impl Listing {
     /// In so many shares. Targets that are not less than `space` are none.
     pub(super) fn new(targets: &[u32], space: usize, shares: usize) -> Result<Self> {
         let (shift, bins) = bins(space);
-        let counts = count(targets, bins, shift)?;
+        let counts = count(targets, space, bins, shift)?;
         let all: usize = counts.iter().map(|&count| count as usize).sum();
         let (mut entries, mut sorted) = (zeroed(all)?, zeroed(all)?);
         let (mut rooms, mut ends) = (reserved(shares)?, reserved(shares)?);
@@ -142,8 +143,9 @@ fn bins(space: usize) -> (u32, usize) {
     (shift, (last >> shift) + 1)
 }
 
-/// How many targets are in each bin.
-fn count(targets: &[u32], bins: usize, shift: u32) -> Result<Vec<u32>> {
+/// How many targets are in each bin. Those that are none are counted nowhere: the
+/// last bin may reach as far as they do.
+fn count(targets: &[u32], space: usize, bins: usize, shift: u32) -> Result<Vec<u32>> {
     let parts = parallel::parts(Cost::of_near(targets.len())).min(parallel::threads());
     let mut counts = reserved(parts)?;
     for _ in 0..parts {
@@ -153,9 +155,8 @@ fn count(targets: &[u32], bins: usize, shift: u32) -> Result<Vec<u32>> {
         let Ok(mut counts) = counts[part].lock() else { return };
         let counts: &mut [u32] = &mut counts;
         for &target in &targets[parallel::share(targets.len(), parts, part)] {
-            // None has a bin where the target is no target.
             if let Some(count) = counts.get_mut((target >> shift) as usize) {
-                *count += 1;
+                *count += u32::from((target as usize) < space);
             }
         }
     });
@@ -211,6 +212,22 @@ mod tests {
                 // By target alone: those of a target must have been in order.
                 pairs.sort_by_key(|&(target, _)| target);
                 assert_eq!(pairs, expected, "{len} of {space} in {shares}");
+            }
+        }
+    }
+
+    /// The last bin of as many targets as 32 bits can tell apart has room for the
+    /// number of those that are none: they are not listed all the same.
+    #[test]
+    fn what_selects_nothing_is_not_listed() {
+        for space in [1 << 20, (1 << 31) + 1, u32::MAX as usize] {
+            let last = (space - 1) as u32;
+            let targets = [u32::MAX, 3, last, u32::MAX, last];
+            for shares in [1, 2, 4] {
+                let listing = Listing::new(&targets, space, shares).unwrap();
+                let Listed { entries, targets } = listing.part(1, 0);
+                assert_eq!(entries, [1, 2, 4], "{space} in {shares}");
+                assert_eq!(targets, [3, last, last]);
             }
         }
     }
