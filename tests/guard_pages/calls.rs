@@ -27,13 +27,14 @@ fn assert_is<A: Value>(actual: &ArrayD<A>, expected: &ArrayD<A>, of: Reduction) 
     assert!(same_contents(&actual, &expected), "a result differs, of shape {:?}", expected.shape());
 }
 
-/// What was returned is what was expected. It is dropped here, which compares the
-/// bytes around.
+/// What was returned is what was expected. To drop it compares the bytes
+/// around.
 fn assert_returned<A: Value>(output: Option<ArrayD<A>>, expected: &Expected<A>, of: Reduction) {
     assert_eq!(output.is_some(), expected.is_some(), "refused or not");
     if let (Some(output), Some(expected)) = (&output, expected) {
         assert_is(output, expected, of);
     }
+    drop(output);
 }
 
 /// A target holds what was expected, or what it held, and so does all between.
