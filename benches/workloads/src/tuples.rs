@@ -24,7 +24,7 @@ pub fn workloads() -> Vec<Workload> {
             Workload::new("scatter_nd_rows_few", |take| put_rows(take, 20_000, 64, None)),
             Workload::new("scatter_nd_elements_x1", |take| put_elements(take, 316, 10_000, None)),
             Workload::new("scatter_nd_elements_x10", |take| {
-                put_elements(take, 1000, 100_000, None)
+                put_elements(take, 1000, 100_000, None);
             }),
             Workload::new("scatter_nd_elements_x100", |take| {
                 put_elements(take, 3162, 1_000_000, None);
