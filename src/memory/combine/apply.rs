@@ -326,9 +326,10 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
             );
         }
         // SAFETY: the caller's promise, for each element.
-        elements(tile, |selected, listed| unsafe {
+        let one = |selected: *mut u8, listed: *mut u8| unsafe {
             fold(&mut *selected.cast::<A>(), &*listed.cast::<U>());
-        });
+        };
+        if inner.len == 1 { tile.each(one) } else { elements(tile, one) }
     }
 
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
