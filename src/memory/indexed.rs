@@ -143,14 +143,20 @@ impl<'b> Rooms<'b> {
         }
     }
 
-    /// Adds the other numbers' offsets to the last `count`.
+    /// Adds the other numbers' offsets to the last `count`; with `gaps` either
+    /// may select nothing.
     #[inline(never)]
-    fn add_other(&mut self, count: usize) {
+    fn add_other(&mut self, count: usize, gaps: bool) {
         let sums = self.offsets.values_mut();
         let start = sums.len() - count;
-        for (sum, &offset) in sums[start..].iter_mut().zip(self.other.values()) {
-            let nowhere = *sum == NOWHERE || offset == NOWHERE;
-            *sum = if nowhere { NOWHERE } else { sum.wrapping_add(offset) };
+        let pairs = sums[start..].iter_mut().zip(self.other.values());
+        if gaps {
+            pairs.for_each(|(sum, &offset)| {
+                let nowhere = *sum == NOWHERE || offset == NOWHERE;
+                *sum = if nowhere { NOWHERE } else { sum.wrapping_add(offset) };
+            });
+        } else {
+            pairs.for_each(|(sum, &offset)| *sum = sum.wrapping_add(offset));
         }
     }
 }
@@ -532,7 +538,7 @@ impl Run<'_> {
                 })
             };
             all &= found;
-            rooms.add_other(count);
+            rooms.add_other(count, self.policy == Policy::Skip);
         }
         if all {
             return Some(false);

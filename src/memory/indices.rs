@@ -396,6 +396,21 @@ impl Buffer<'_> {
     }
 }
 
+/// Does a lane's work, and returns what it gives: with the widest instructions
+/// that the processor has for it, where there is enough to do. A macro, since a
+/// closure that is called in two places is compiled apart, without them.
+macro_rules! widest {
+    ($count:expr, $work:expr) => {{
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if $count >= 64 {
+            if let Some(avx2) = super::cpu::Avx2::detect() {
+                return avx2.call(|| $work);
+            }
+        }
+        return $work;
+    }};
+}
+
 /// Writes the offsets that a lane of indices selects, one to every slot, and
 /// tells whether all were in bounds, or made so.
 ///
@@ -408,21 +423,28 @@ unsafe fn resolve<I: Meaning>(
     policy: Policy,
     offsets: &mut [MaybeUninit<isize>],
 ) -> bool {
-    let start = lane.start.cast::<I>();
+    let (count, size) = (offsets.len(), size_of::<I>() as isize);
     // SAFETY: the caller's promise.
     unsafe {
-        if lane.step == size_of::<I>() as isize {
-            let indices = std::slice::from_raw_parts(start, offsets.len());
-            resolve_slice(indices, component, policy, offsets)
-        } else {
-            let at = |k: usize| *start.wrapping_byte_offset(k as isize * lane.step);
-            resolve_each((0..offsets.len()).map(at), component, policy, offsets)
+        if lane.step == size {
+            let indices = std::slice::from_raw_parts(lane.start.cast::<I>(), count);
+            return resolve_slice(indices, component, policy, offsets);
         }
+        if lane.step == 2 * size {
+            let indices = (0..count).map(every::<I, 2>(lane.start));
+            widest!(count, resolve_each(indices, component, policy, offsets));
+        }
+        if lane.step == 3 * size {
+            let indices = (0..count).map(every::<I, 3>(lane.start));
+            widest!(count, resolve_each(indices, component, policy, offsets));
+        }
+        let start = lane.start.cast::<I>();
+        let at = |k: usize| *start.wrapping_byte_offset(k as isize * lane.step);
+        resolve_each((0..count).map(at), component, policy, offsets)
     }
 }
 
-/// [`resolve_each`] from indices that follow each other, with the widest
-/// instructions that the processor has for it.
+/// [`resolve_each`] from indices that follow each other.
 #[inline]
 fn resolve_slice<I: Meaning>(
     indices: &[I],
@@ -430,14 +452,20 @@ fn resolve_slice<I: Meaning>(
     policy: Policy,
     offsets: &mut [MaybeUninit<isize>],
 ) -> bool {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if indices.len() >= 64 {
-        if let Some(avx2) = super::cpu::Avx2::detect() {
-            let each = || resolve_each(indices.iter().copied(), component, policy, offsets);
-            return avx2.call(each);
-        }
-    }
-    resolve_each(indices.iter().copied(), component, policy, offsets)
+    widest!(indices.len(), resolve_each(indices.iter().copied(), component, policy, offsets));
+}
+
+/// Reads one of `N` indices that follow each other, such as the first of each
+/// pair. `N` is a constant, so that the compiler loads several at a time.
+///
+/// # Safety
+/// The function is called with numbers of indices that can be read.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn every<I: Meaning, const N: usize>(start: *const u8) -> impl Fn(usize) -> I {
+    let start = start.cast::<I>();
+    // SAFETY: the caller's promise.
+    move |k| unsafe { *start.wrapping_add(k * N) }
 }
 
 #[inline(always)]
@@ -501,27 +529,31 @@ fn resolve_to<I: Meaning>(
 /// They are readable values of `I`.
 #[allow(unsafe_code)]
 unsafe fn all_inside<I: Meaning>(lane: Lane, count: usize, len: usize) -> bool {
-    let start = lane.start.cast::<I>();
-    if lane.step != size_of::<I>() as isize {
-        let at = |k: usize| start.wrapping_byte_offset(k as isize * lane.step);
-        // SAFETY: the caller's promise.
-        return (0..count).all(|k| unsafe { *at(k) }.outside(len) >= 0);
-    }
+    let size = size_of::<I>() as isize;
     // SAFETY: the caller's promise.
-    let indices = unsafe { std::slice::from_raw_parts(start, count) };
-    let by_blocks = || {
-        indices.chunks(CHUNK).all(|block| {
-            // A block without a branch, then a decision.
-            block.iter().fold(0, |bits, index| bits | index.outside(len)) >= 0
-        })
-    };
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if count >= 64 {
-        if let Some(avx2) = super::cpu::Avx2::detect() {
-            return avx2.call(by_blocks);
+    unsafe {
+        if lane.step == size {
+            widest!(count, none_outside(count, len, every::<I, 1>(lane.start)));
         }
+        if lane.step == 2 * size {
+            widest!(count, none_outside(count, len, every::<I, 2>(lane.start)));
+        }
+        if lane.step == 3 * size {
+            widest!(count, none_outside(count, len, every::<I, 3>(lane.start)));
+        }
+        let start = lane.start.cast::<I>();
+        none_outside(count, len, |k| *start.wrapping_byte_offset(k as isize * lane.step))
     }
-    by_blocks()
+}
+
+/// Whether all of `count` indices are within an axis of `len`.
+#[inline(always)]
+fn none_outside<I: Meaning>(count: usize, len: usize, index: impl Fn(usize) -> I) -> bool {
+    (0..count).step_by(CHUNK).all(|first| {
+        // A block without a branch, then a decision.
+        let block = first..count.min(first + CHUNK);
+        block.fold(0, |bits, k| bits | index(k).outside(len)) >= 0
+    })
 }
 
 /// Whether a dense lane repeats one index.
