@@ -84,6 +84,7 @@ pub(crate) fn run(parts: usize, run: &(dyn Fn(usize) + Sync)) {
     match parts {
         0 => {}
         1 => run(0),
+        _ if threads() == 1 => (0..parts).for_each(run),
         _ => halve(0..parts, run),
     }
 }

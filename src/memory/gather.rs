@@ -114,7 +114,11 @@ pub(super) fn copy(
         spread,
         outside: &outside,
     };
-    let cut = if parts == 1 { Cut::Entries(1) } else { cut(walk, row, parts) };
+    let (cut, parts) = match bands(walk) {
+        bands if bands > 1 && bands >= parallel::threads() => (Cut::Band, bands),
+        _ if parts == 1 => (Cut::Entries(1), 1),
+        _ => (cut(walk, row, parts), parts),
+    };
     // SAFETY: the walk was made of the layouts of the transfer's arrays and of
     // these indices, by `Axes` or by a roll of the two, and the kernel of the
     // transfer's copier. Any loop of a gather may be cut.
@@ -123,6 +127,26 @@ pub(super) fn copy(
         run.run(cut, parts);
     }
     !outside.into_inner()
+}
+
+/// Into how many bands to cut the innermost loop over entries, so that what a
+/// band selects among stays in the caches while all of its indices are read:
+/// elements along an outer axis of a large array, where each index of a row
+/// selects from a column of its own. 1 where there is nothing to gain.
+fn bands(walk: &Walk) -> usize {
+    /// Elements of a band: a few cache lines of each row.
+    const BAND: usize = 512;
+    /// Bytes that caches which cores share can be expected to hold.
+    const SHARED: usize = 8 << 20;
+    /// Fewer rows of indices do not come back to a band often enough, and are
+    /// too little work for several threads.
+    const ROWS: usize = 32;
+    let ([axis], [.., around, band]) = (&walk.components[..], walk.nest()) else { return 1 };
+    let beside = band.step.selected.unsigned_abs();
+    let across = beside != 0 && beside < axis.step.unsigned_abs();
+    let reach = axis.len.saturating_mul(axis.step.unsigned_abs());
+    let again = around.step.selected == 0 && around.len >= ROWS;
+    if across && again && reach >= SHARED { (band.len / BAND).max(1) } else { 1 }
 }
 
 /// The loop to cut: the outermost that is long enough, or the longest.
