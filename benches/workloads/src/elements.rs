@@ -1,6 +1,10 @@
 //! Gathers of elements along an axis: an index for each.
 
-use ndarray::{Array, Array2, ArrayD, ArrayView, ArrayViewD, Axis, Dimension, ShapeBuilder, Zip};
+use std::mem::MaybeUninit;
+
+use ndarray::{
+    Array, Array2, ArrayD, ArrayView, ArrayViewD, ArrayViewMut, Axis, Dimension, ShapeBuilder, Zip,
+};
 use opkernels::GatherElementsExt;
 
 use crate::inputs::{blank, copy, floats, indices};
@@ -47,7 +51,20 @@ fn ours<'a, D: Dimension + 'a>(
     let axis = Axis(axis);
     let start = || blank(idx.raw_dim());
     ways.into("into", start, move |out| data.gather_elements_into(idx, axis, out).unwrap())
+        .into("uninit", start, move |out| {
+            data.gather_elements_into(idx, axis, &mut uninit(out)).unwrap();
+        })
         .returned("alloc", move || data.gather_elements(idx, axis).unwrap())
+}
+
+/// An output as engines have it, memory whose values nobody asks for: it need not survive an error,
+/// so that indices are checked where they are used.
+pub(crate) fn uninit<D: Dimension>(
+    out: &mut Array<f32, D>,
+) -> ArrayViewMut<'_, MaybeUninit<f32>, D> {
+    let slots = out.raw_view_mut().cast::<MaybeUninit<f32>>();
+    // SAFETY: the same elements, borrowed exclusively, and a gather leaves values in all of them.
+    unsafe { slots.deref_into_view_mut() }
 }
 
 /// A square as large as its indices.

@@ -5,6 +5,7 @@ use ndarray::{
 };
 use opkernels::{GatherNd, GatherNdExt, Reduction, ScatterNd, ScatterNdExt};
 
+use crate::elements::uninit;
 use crate::inputs::{blank, copy, floats, indices};
 use crate::workload::{Take, Ways, Workload};
 
@@ -134,6 +135,9 @@ fn elements(take: Take<'_>, len: usize, count: usize) {
     let start = || blank(count);
     Ways::to(&answer)
         .into("into", start, |out| data.gather_nd_into(&idx, GatherNd::new(), out).unwrap())
+        .into("uninit", start, |out| {
+            data.gather_nd_into(&idx, GatherNd::new(), &mut uninit(out)).unwrap();
+        })
         .returned("alloc", || data.gather_nd(&idx).unwrap())
         .hand("by hand", start, |out| {
             for (o, pair) in out.iter_mut().zip(idx.outer_iter()) {
