@@ -118,11 +118,105 @@ WORK = {
         "scatter_rows_128_sum_x1": "1,000 rows of 512 B summed into 100",
         "scatter_rows_128_sum_x10": "10,000 rows of 512 B summed into 1,000",
     },
+    "Gather of elements": {
+        "gather_elements_last_axis_x1": "350 x 350 along axis 1",
+        "gather_elements_last_axis_x10": "1100 x 1100 along axis 1",
+        "gather_elements_last_axis_x100": "3464 x 3464 along axis 1",
+        "gather_elements_first_axis_x1": "350 x 350 along axis 0",
+        "gather_elements_first_axis_x10": "1100 x 1100 along axis 0",
+        "gather_elements_first_axis_x100": "3464 x 3464 along axis 0",
+        "gather_elements_middle_axis_x1": "49 cubed along axis 1",
+        "gather_elements_middle_axis_x10": "106 cubed along axis 1",
+        "gather_elements_middle_axis_x100": "229 cubed along axis 1",
+        "gather_elements_top_8": "8 of each of 150,000 rows of 64",
+        "gather_elements_line": "1M of 10M",
+        "gather_elements_transposed_x1": "350 x 350 transposed, along its last axis",
+        "gather_elements_transposed_x10": "1100 x 1100, the same",
+        "gather_elements_transposed_x100": "3464 x 3464, the same",
+        "gather_elements_column_major": "1100 x 1100, all column-major, along axis 0",
+    },
+    "Gather by tuples": {
+        "gather_nd_rows_x1": "200 rows of 256 B by pairs",
+        "gather_nd_rows_x10": "2000 rows",
+        "gather_nd_rows_x100": "20,000 rows, table of 51 MB",
+        "gather_nd_elements_x1": "10,000 elements of 3162 x 3162 by pairs",
+        "gather_nd_elements_x10": "100,000 elements",
+        "gather_nd_elements_x100": "1M elements",
+        "gather_nd_elements_of_400kb": "1M elements of 316 x 316",
+        "gather_nd_batched_rows": "batch_dims 1, 32 x 1024 rows of 256 B",
+        "gather_nd_batched_elements": "batch_dims 1, 256 x 1000 elements of 64 x 64",
+        "gather_nd_transposed": "1024 rows of a transposed 2048 x 2048",
+    },
+    "Scatter of slices": {
+        "scatter_slices_16_sum_x1": "5,000 rows of 64 B summed into 500",
+        "scatter_slices_16_sum_x10": "50,000 rows into 5,000",
+        "scatter_slices_16_sum_x100": "500,000 rows into 50,000",
+        "scatter_slices_64_sum_x1": "2,000 rows of 256 B summed into 200",
+        "scatter_slices_64_sum_x10": "20,000 rows into 2,000",
+        "scatter_slices_64_sum_x100": "200,000 rows into 20,000",
+        "scatter_slices_64_max_x100": "the same, maxima",
+        "scatter_slices_64_mean_x100": "the same, mean",
+        "scatter_slices_64_write_x100": "20,000 rows of 256 B written over 20,000",
+        "scatter_slices_128_sum_x1": "1,000 rows of 512 B summed into 100",
+        "scatter_slices_128_sum_x10": "10,000 rows into 1,000",
+        "scatter_slices_128_sum_x100": "100,000 rows into 10,000",
+        "scatter_slices_768_write": "4096 rows of 3 KB written over 32,000",
+        "scatter_slices_few": "1000 rows of 512 B summed into 200,000",
+        "scatter_slices_columns": "1024 columns of 4096 summed into 1024",
+        "scatter_slices_batched": "batch_dims 1, 32 x 1024 rows of 256 B summed",
+        "scatter_slices_transposed": "1024 rows summed into a column-major 2048 x 2048",
+    },
+    "Scatter by tuples": {
+        "scatter_nd_rows_x1": "200 rows of 256 B written over 2,000 by pairs",
+        "scatter_nd_rows_x10": "2,000 rows over 20,000",
+        "scatter_nd_rows_x100": "20,000 rows over 200,000",
+        "scatter_nd_rows_sum_x1": "20,000 rows summed into 2,000",
+        "scatter_nd_rows_sum_x10": "200,000 rows summed into 20,000",
+        "scatter_nd_rows_max_x10": "the same, maxima",
+        "scatter_nd_rows_few": "64 rows of 256 B written over 1M",
+        "scatter_nd_elements_x1": "10,000 elements written over 316 x 316 by pairs",
+        "scatter_nd_elements_x10": "100,000 over 1000 x 1000",
+        "scatter_nd_elements_x100": "1M over 3162 x 3162",
+        "scatter_nd_elements_sum_x1": "10,000 summed into 316 x 316",
+        "scatter_nd_elements_sum_x10": "100,000 into 1000 x 1000",
+        "scatter_nd_elements_sum_x100": "1M into 3162 x 3162",
+        "scatter_nd_elements_max_x100": "the same, maxima",
+        "scatter_nd_elements_triples": "1M summed into 128 cubed by triples",
+    },
+    "Folds that add, beside the sum that is built in": {
+        "scatter_fold_line_x1": "10,000 into 1000",
+        "scatter_fold_line_x10": "100,000 into 10,000",
+        "scatter_fold_line_x100": "1M into 100,000",
+        "scatter_fold_line_x1000": "10M into 1M",
+        "scatter_fold_slices_x1": "2,000 rows of 256 B into 200",
+        "scatter_fold_slices_x10": "20,000 rows into 2,000",
+        "scatter_fold_slices_x100": "200,000 rows into 20,000",
+        "scatter_fold_first_axis": "4096 x 1024 along axis 0, an index each",
+        "scatter_fold_last_axis": "the same along axis 1",
+        "scatter_fold_pairs_x1": "10,000 into 316 x 316 by pairs",
+        "scatter_fold_pairs_x10": "100,000 into 1000 x 1000",
+        "scatter_fold_pairs_x100": "1M into 3162 x 3162",
+        "scatter_fold_in_f64": "1M `f32` into 100,000 `f64`",
+    },
+    "One value for all, beside as many spelled out": {
+        "scatter_one_value_line_x1": "10,000 counted in 1000",
+        "scatter_one_value_line_x10": "100,000 in 10,000",
+        "scatter_one_value_line_x100": "1M in 100,000",
+        "scatter_one_value_line_x1000": "10M in 1M",
+        "scatter_one_value_slices": "4096 rows of 3 KB zeroed of 32,000",
+        "scatter_one_value_pairs": "1M counted in 1000 x 1000 by pairs",
+        "scatter_one_value_last_axis": "4096 x 1024 of 4096 x 4096 written",
+    },
 }
 OURS = ("into", "inplace", "alloc")
+# Forms that stand in the place of those by hand.
+BESIDE = {
+    "Folds that add, beside the sum that is built in": ("built in",),
+    "One value for all, beside as many spelled out": ("spelled out",),
+}
 HANDS = ("by hand", "copy first", "select", "prefetched loop", "untransposed", "spelled out",
          "assign")
-COPIES = ("copy", "stream")
+COPIES = ("copy", "stream", "known places")
 
 
 def quotient(numerator, denominator):
@@ -134,14 +228,14 @@ def least(forms, names, threads):
     return min(times, default=None)
 
 
-def row(words, forms):
+def row(words, forms, hands):
     form = next(name for name in OURS if (name, 1) in forms)
     one, two = forms[form, 1], forms.get((form, 2))
     returned = "alloc" if ("alloc", 1) in forms else form
     cells = (
         words,
         f"{one / 1000:.4g}",
-        quotient(least(forms, HANDS, 1), one),
+        quotient(least(forms, hands, 1), one),
         quotient(least(forms, COPIES, 1), one),
         quotient(least(forms, COPIES, 2), two),
         quotient(one, two),
@@ -157,13 +251,15 @@ def main():
             forms = results.setdefault(line["workload"], {})
             forms[line["form"], int(line["threads"])] = float(line["nanoseconds"])
     for operation, work in WORK.items():
+        if not results.keys() & work.keys():
+            continue
         print(f"\n## {operation}\n")
         print("| work | µs, 1 thread | by hand / ours | copy / ours | the same, 2 threads "
               "| 1 thread / 2 threads | returned / into |")
         print("|---|---|---|---|---|---|---|")
         for name, words in work.items():
             if name in results:
-                print(row(words, results[name]))
+                print(row(words, results[name], BESIDE.get(operation, HANDS)))
     missing = set(results) - {name for work in WORK.values() for name in work}
     if missing:
         print(f"no words for {sorted(missing)}", file=sys.stderr)
