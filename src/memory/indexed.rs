@@ -13,6 +13,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::buffer::{Buffer, Slot};
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+use super::cpu;
 use super::indices::{CHUNK, Indices, Lane, NOWHERE};
 use super::plan::{Listed, Listing};
 use super::tile::{Kernel, Next, Places, Tile};
@@ -557,8 +559,8 @@ fn keep(chunk: &mut Chunk, rooms: &mut Rooms<'_>, targets: &Range<isize>) {
     }
     let offsets = rooms.offsets.values_mut();
     let places = rooms.places.values_mut();
-    let mut kept = 0;
-    for k in 0..count {
+    let (mut kept, seen) = keep_in_fours(offsets, places, targets);
+    for k in seen..count {
         // Written in any case, counted where it is to be kept: no branch.
         let offset = offsets[k];
         offsets[kept] = offset;
@@ -568,6 +570,21 @@ fn keep(chunk: &mut Chunk, rooms: &mut Rooms<'_>, targets: &Range<isize>) {
     rooms.offsets.truncate(kept);
     rooms.places.truncate(kept);
     chunk.gaps = false;
+}
+
+/// Does so with most of them, where the processor offers instructions for it: how
+/// many were kept, and how many were seen.
+fn keep_in_fours(
+    offsets: &mut [isize],
+    places: &mut [isize],
+    targets: &Range<isize>,
+) -> (usize, usize) {
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+    if let Some(avx2) = cpu::Avx2::detect() {
+        return cpu::keep(avx2, offsets, places, targets);
+    }
+    let _ = (offsets, places, targets);
+    (0, 0)
 }
 
 /// The innermost loop and those around it, where it is so short that many of

@@ -191,14 +191,12 @@ struct Pass<'p> {
     policy: Policy,
 }
 
-/// Whether rows of so many bytes, this many of them, are worth that each thread
-/// looks through all indices for those of its targets. Beyond the caches one
-/// thread nearly fills the memory with short rows, and two that pick theirs
-/// from among them take longer: 200,000 rows of 256 bytes 1.8 ms on one thread,
-/// 2.1 on two; 20,000 of them 0.13 and 0.09.
-fn worth_searching(rows: usize, row: usize) -> bool {
-    const NEAR: usize = 16 << 20;
-    row >= threshold(512, 8) || (row >= 256 && rows.saturating_mul(row) <= NEAR)
+/// Whether rows of so many bytes are worth that each thread looks through all
+/// indices for those of its targets, which takes it half a nanosecond each: with
+/// targets near a core 31,250 rows of 128 bytes take 0.12 ms on one thread and 0.10
+/// on two, where targets are spread 200,000 of 256 bytes 3.3 and 2.9.
+fn worth_searching(row: usize, spread: bool) -> bool {
+    row >= if spread { threshold(256, 16) } else { threshold(128, 8) }
 }
 
 /// Whether threads gain by the lists of a plan: where targets are further apart
@@ -299,7 +297,7 @@ unsafe fn run(
         }
     }
     let segments = || indices.0.is_some_and(|all| all.are_sorted(walk, indices.1));
-    let (cut, parts) = match cut(walk, row, most) {
+    let (cut, parts) = match cut(walk, (row, spread), most) {
         // Sorted indices select their targets one after the other.
         (Cut::Targets, _) | (_, 1) if segments() => (Cut::Segments, most),
         cut => cut,
@@ -312,9 +310,10 @@ unsafe fn run(
     !outside.into_inner()
 }
 
-/// Which loop to cut in how many parts, at most `most`. Loops over entries are
+/// Which loop to cut in how many parts, at most `most`, where rows have so many
+/// bytes and targets are spread over memory or not. Loops over entries are
 /// not cut: a target's updates keep their order.
-fn cut(walk: &Walk, row: usize, most: usize) -> (Cut, usize) {
+fn cut(walk: &Walk, (row, spread): (usize, bool), most: usize) -> (Cut, usize) {
     let nothing = (Cut::Entries(1), 1);
     let ordered = walk.nest().iter().position(|one| one.entries).unwrap_or(walk.nest().len());
     let unit = turns(&walk.nest()[ordered..]).max(unit(walk.nest()));
@@ -332,7 +331,7 @@ fn cut(walk: &Walk, row: usize, most: usize) -> (Cut, usize) {
     let threads = parallel::threads().min(most);
     let only_entries = ordered == 0 && walk.nest().iter().all(|one| one.step.selected == 0);
     let targets = walk.components.iter().map(|one| one.len).product::<usize>();
-    if only_entries && worth_searching(walk.rows(), row) && targets >= 4 * threads {
+    if only_entries && worth_searching(row, spread) && targets >= 4 * threads {
         return (Cut::Targets, threads);
     }
     // Bands of rows that are wide even so.

@@ -12,6 +12,11 @@ const AHEAD: usize = 8;
 /// next to the core.
 const AHEAD_BYTES: usize = 8 << 10;
 
+/// The same for updates from memory that do not follow each other, and the cache
+/// after that, on the way to which more lines can be.
+const EARLY: usize = 32;
+const EARLY_BYTES: usize = 32 << 10;
+
 /// Bytes of the blocks that rows are combined in, and of those of rows that are
 /// shorter.
 const BLOCK: usize = 64;
@@ -109,6 +114,7 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
     let len = tile.inner.len;
     let bytes = len * size_of::<A>();
     let distance = (AHEAD_BYTES / bytes).clamp(1, AHEAD);
+    let early = if tile.spread { (EARLY_BYTES / bytes).clamp(AHEAD, EARLY) } else { distance };
     let (offsets, last) = (tile.offsets, tile.offsets.len().wrapping_sub(1));
     for turn in 0..tile.outer.len {
         let (selected, mut listed) = tile.turn(turn);
@@ -129,13 +135,17 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
                 }
                 Places::Each(places) => {
                     for (k, (&offset, &place)) in offsets.iter().zip(places).enumerate() {
-                        let ahead = (k + distance).min(last);
-                        cpu::prefetch_all(selected.wrapping_offset(offsets[ahead]), bytes);
-                        // These rows do not follow each other, and one may end in
-                        // the line after its last whole one.
-                        let later = listed.wrapping_offset(places[ahead]);
-                        cpu::prefetch_all(later, bytes);
-                        cpu::prefetch_line(later.wrapping_add(bytes - 1));
+                        let later = offsets[(k + distance).min(last)];
+                        cpu::prefetch_all(selected.wrapping_offset(later), bytes);
+                        // These rows do not follow each other, and where targets are
+                        // many, updates come from memory.
+                        let later = listed.wrapping_offset(places[(k + early).min(last)]);
+                        if tile.spread {
+                            cpu::prefetch_early(later, bytes);
+                        } else {
+                            cpu::prefetch_all(later, bytes);
+                            cpu::prefetch_line(later.wrapping_add(bytes - 1));
+                        }
                         let target = selected.wrapping_offset(offset).cast();
                         let updates = listed.wrapping_offset(place).cast();
                         combine_row::<A, U, N>(target, updates, len, combine);
@@ -164,7 +174,11 @@ unsafe fn combine_row<A: Copy, U: Copy, const N: usize>(
     // SAFETY: the caller's promise.
     unsafe {
         let mut new = block::<A, U, N>(target, updates, combine);
-        let (mut at, mut next) = (0, if len % N == 0 { N } else { len % N });
+        let first = match len % N {
+            0 => N,
+            rest => rest,
+        };
+        let (mut at, mut next) = (0, first);
         while next < len {
             let newer = block::<A, U, N>(target.add(next), updates.add(next), combine);
             target.add(at).cast::<[A; N]>().write(new);

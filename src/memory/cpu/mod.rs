@@ -1,10 +1,14 @@
 //! What the processor offers beyond Rust's operators: prefetching, stores that
 //! pass by the caches, shuffles of bytes, wider vectors.
 
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+mod keep;
 mod shuffle;
 mod stream;
 mod transpose;
 
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+pub(super) use keep::keep;
 pub(super) use shuffle::{FEWEST, Pattern, gcd};
 pub(super) use stream::{STREAMED, fence, stream};
 pub(super) use transpose::{Rows, transpose};
@@ -56,16 +60,34 @@ pub(super) fn prefetch_all(first: *const u8, bytes: usize) {
     }
 }
 
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-#[allow(unsafe_code)]
+/// Asks for all lines of `bytes` at `first`, the one that they end in included, for
+/// the second cache.
 #[inline(always)]
-pub(super) fn prefetch_line(address: *const u8) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-
-    // SAFETY: SSE is part of x86_64, and a prefetch does not fault.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+pub(super) fn prefetch_early(first: *const u8, bytes: usize) {
+    let mut line = 0;
+    while line < bytes {
+        prefetch_line_early(first.wrapping_add(line));
+        line += 64;
+    }
+    prefetch_line_early(first.wrapping_add(bytes - 1));
 }
 
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
-#[inline(always)]
-pub(super) fn prefetch_line(_address: *const u8) {}
+macro_rules! prefetch {
+    ($name:ident, $hint:ident) => {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[allow(unsafe_code)]
+        #[inline(always)]
+        pub(super) fn $name(address: *const u8) {
+            use std::arch::x86_64::{_mm_prefetch, $hint};
+
+            // SAFETY: SSE is part of x86_64, and a prefetch does not fault.
+            unsafe { _mm_prefetch::<$hint>(address.cast()) };
+        }
+
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        #[inline(always)]
+        pub(super) fn $name(_address: *const u8) {}
+    };
+}
+prefetch!(prefetch_line, _MM_HINT_T0);
+prefetch!(prefetch_line_early, _MM_HINT_T1);
