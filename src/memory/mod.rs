@@ -17,6 +17,9 @@ mod tile;
 mod walk;
 
 pub(crate) use alloc::reserved;
+#[cfg(feature = "half")]
+pub(crate) use combine::half;
+pub(crate) use combine::{DivideRow, Widely, divide_row, running, small_integer};
 pub(crate) use combine::{Kernels, Twin};
 pub(crate) use copy::Transfer;
 pub(crate) use indices::IndexKind;

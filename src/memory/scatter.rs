@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use ndarray::{ArrayRef, Dimension};
 
-use super::combine::{self, Fold, Kernels, Plain, Wide};
+use super::combine::{self, Divide, Fold, Kernels, Plain};
 use super::copy::{Copier, Way};
 use super::indexed::{Cut, Run, is_chunk, unit};
 use super::indices::Indices;
@@ -141,20 +141,17 @@ impl<'a> Scattering<'a> {
         match self.how {
             How::Overwrite(copier) => Ok(pass.copy(walk, copier)),
             How::Fold(kernel) => Ok(pass.run(walk, &[kernel])),
-            How::Reduce { kernels, reduction, init } => {
-                let start = || kernels.start(reduction).filter(|_| !init);
-                match kernels.narrow(reduction).map(Plain) {
-                    Some(narrow) if reduction != Reduction::Mean => match start() {
+            How::Reduce { kernels, reduction, init } => match kernels.narrow(reduction) {
+                Some(narrow) if reduction != Reduction::Mean => {
+                    let narrow = Plain(narrow);
+                    match kernels.start(reduction).filter(|_| !init) {
                         Some(start) => Ok(pass.run(walk, &[&start, &narrow])),
                         None => Ok(pass.run(walk, &[&narrow])),
-                    },
-                    Some(_) if means_by_rows(walk) => pass.mean_by_rows(walk, kernels, init),
-                    _ => match kernels.wide(reduction) {
-                        Some(wide) => pass.wide(walk, wide, init),
-                        None => Ok(true),
-                    },
+                    }
                 }
-            }
+                Some(_) if means_by_rows(walk) => pass.mean_by_rows(walk, kernels, init),
+                _ => pass.wide(walk, kernels, reduction, init),
+            },
         }
     }
 }
@@ -344,12 +341,9 @@ fn cut(walk: &Walk, (row, spread): (usize, bool), most: usize) -> (Cut, usize) {
     if len > 1 { (cut, most.min(len)) } else { nothing }
 }
 
-/// Below this width of rows, counts of their own do not pay.
-const WIDE_ROW: usize = 4;
-
-/// What counts can hold.
+/// What counts can hold, with one for the value that a target held.
 fn countable(entries: usize) -> Result<()> {
-    if u32::try_from(entries).is_ok() {
+    if u32::try_from(entries).is_ok_and(|entries| entries < u32::MAX) {
         return Ok(());
     }
     Err(Error::AllocationFailed { bytes: entries.saturating_mul(16) })
@@ -358,7 +352,7 @@ fn countable(entries: usize) -> Result<()> {
 /// Whether each index selects a row, and dividing all rows costs less than
 /// sorting the updates.
 fn means_by_rows(walk: &Walk) -> bool {
-    let rows = walk.loops.iter().any(|one| !one.reads_indices() && one.len >= WIDE_ROW);
+    let rows = walk.loops.iter().any(|one| !one.reads_indices() && one.len >= combine::WIDE_ROW);
     rows && !is_sparse(walk)
 }
 
@@ -373,8 +367,8 @@ impl Pass<'_> {
     /// row.
     fn mean_by_rows(&self, walk: &mut Walk, kernels: &Kernels, init: bool) -> Result<bool> {
         countable(entries(&walk.loops))?;
-        let (Some(start), Some(add), Some(divide)) =
-            (kernels.start(Reduction::Mean), kernels.narrow(Reduction::Mean), kernels.divide(init))
+        let (Some(start), Some(add), Some(row)) =
+            (kernels.start(Reduction::Mean), kernels.narrow(Reduction::Mean), kernels.divide_row())
         else {
             return Ok(true);
         };
@@ -401,19 +395,27 @@ impl Pass<'_> {
             return Ok(false);
         }
         let (divided, rest) = Walk::new(counts.divide.clone(), Components::new(), Order::Selected);
+        let size = self.scattering.target.layout().size();
+        let divide = Divide { row, size, init };
         for walk in std::iter::once(&divided).chain(rest.as_deref()) {
             let arrays = (self.scattering.target.start(), counts.start());
             // SAFETY: these loops go over all targets and their counts.
             #[allow(unsafe_code)]
             unsafe {
-                run(walk, (None, Policy::Refuse), arrays, size_of::<u32>(), &Plain(divide));
+                run(walk, (None, Policy::Refuse), arrays, size_of::<u32>(), &divide);
             }
         }
         Ok(true)
     }
 
     /// Values that build up beside their targets.
-    fn wide(&self, walk: &Walk, wide: Wide, init: bool) -> Result<bool> {
+    fn wide(
+        &self,
+        walk: &Walk,
+        kernels: &Kernels,
+        reduction: Reduction,
+        init: bool,
+    ) -> Result<bool> {
         countable(entries(&walk.loops))?;
         let scattering = self.scattering;
         combine::fold_wide(&combine::Building {
@@ -425,7 +427,8 @@ impl Pass<'_> {
             loops: &walk.loops,
             components: &walk.components,
             sparse: is_sparse(walk),
-            wide,
+            kernels,
+            reduction,
             init,
         })
     }

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod combining;
+mod mean;
 
 use std::any::TypeId;
 use std::str::FromStr;
@@ -9,6 +10,7 @@ use std::{fmt, mem};
 
 pub(crate) use arithmetic::Arithmetic;
 pub(crate) use combining::{Combining, scatter_attributes};
+pub(crate) use mean::{Divide, Running, near, near_floor};
 
 use crate::error::{Error, Result};
 use crate::memory::Kernels;

@@ -2,11 +2,12 @@
 
 use std::any::TypeId;
 
-use super::apply::{Set, apply, elements};
+use super::apply::{Set, apply};
+use super::wide::{DivideRow, Extent, Wide, Widely};
 use crate::memory::tile::{Kernel, Tile};
 use crate::reduction::{Arithmetic, Reduction};
 
-type Run = unsafe fn(&Tile<'_>);
+pub(super) type Run = unsafe fn(&Tile<'_>);
 
 /// What is compiled for an element type.
 ///
@@ -18,8 +19,8 @@ pub struct Kernels {
     supports: fn(Reduction) -> bool,
     narrow: fn(Reduction) -> Option<Run>,
     start: fn(Reduction) -> Option<Set>,
-    wide: fn(Reduction) -> Option<Wide>,
-    divide: Option<[Run; 2]>,
+    wide: Widely,
+    divide_row: Option<DivideRow>,
 }
 
 /// What has the size of `A` and a value for all of its bits, and the other way
@@ -59,12 +60,8 @@ impl Kernels {
             supports: A::supports,
             narrow: narrow::<A>,
             start: start::<A>,
-            wide: wide::<A>,
-            divide: if A::MEAN_IS_SUM {
-                Some([divide::<A, false>, divide::<A, true>])
-            } else {
-                None
-            },
+            wide: A::WIDE,
+            divide_row: A::DIVIDE_ROW,
         }
     }
 
@@ -97,15 +94,13 @@ impl Kernels {
     }
 
     /// How values build up beside their targets.
-    pub(in crate::memory) fn wide(&self, reduction: Reduction) -> Option<Wide> {
-        (self.wide)(reduction)
+    pub(in crate::memory) fn wide(&self, reduction: Reduction, extent: Extent) -> Option<Wide> {
+        (self.wide)(reduction, extent)
     }
 
-    /// Divides sums (selected) by their counts (listed, `u32`), where a sum of
-    /// the type is what a mean divides. `init` tells whether the value that the
-    /// target held takes part.
-    pub(in crate::memory) fn divide(&self, init: bool) -> Option<Run> {
-        self.divide.map(|kernels| kernels[usize::from(init)])
+    /// Divides a row of sums, where a sum of the type is what a mean divides.
+    pub(in crate::memory) fn divide_row(&self) -> Option<DivideRow> {
+        self.divide_row
     }
 }
 
@@ -139,10 +134,8 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Run> {
         Reduction::Min => run!(A, |held, update| held.least(update)),
         Reduction::Max => run!(A, |held, update| held.greatest(update)),
         _ if const { !A::NARROW } => return None,
-        Reduction::Mean if !A::MEAN_IS_SUM => return None,
-        Reduction::Sum | Reduction::Mean => {
-            run!(A::Ring, |held, update| A::narrow(A::add(held.widen(), update)))
-        }
+        Reduction::Mean if A::DIVIDE_ROW.is_none() => return None,
+        Reduction::Sum | Reduction::Mean => sum::<A>(),
         Reduction::Sub => run!(A::Ring, |held, update| A::narrow(A::sub(held.widen(), update))),
         Reduction::Prod => run!(A::Ring, |held, update| A::narrow(A::mul(held.widen(), update))),
         Reduction::None => return None,
@@ -160,156 +153,17 @@ fn start<A: Arithmetic>(reduction: Reduction) -> Option<Set> {
     }))
 }
 
-#[allow(unsafe_code)]
-unsafe fn divide<A: Arithmetic, const INIT: bool>(tile: &Tile<'_>) {
-    let of = |count: u32| u64::from(count) + u64::from(INIT);
-    let (inner, one) = (tile.inner, |sum: A, count| A::mean(sum.mean_start(), count));
-    if [inner.selected, inner.listed] != [size_of::<A>() as isize, 0] {
-        // SAFETY: the caller's promise.
-        return elements(tile, |sum, count| unsafe {
-            let (sum, count) = (sum.cast::<A>(), count.cast::<u32>().read());
-            if count != 0 {
-                sum.write(one(sum.read(), of(count)));
-            }
-        });
-    }
-    // One count for a row.
-    let mut rows = *tile;
-    rows.inner.len = 1;
-    // SAFETY: the caller's promise.
-    elements(&rows, |sums, count| unsafe {
-        let (sums, count) = (sums.cast::<A>(), count.cast::<u32>().read());
-        if count != 0 {
-            for k in 0..inner.len {
-                sums.add(k).write(one(sums.add(k).read(), of(count)));
-            }
-        }
-    });
+/// The kernels of three reductions by themselves.
+pub(super) fn sum<A: Arithmetic>() -> Run {
+    run!(A::Ring, |held, update| A::narrow(A::add(held.widen(), update)))
 }
 
-/// What builds up for one target, and from how many updates.
-#[derive(Debug, Clone, Copy)]
-struct Slot<S> {
-    sum: S,
-    count: u32,
+#[cfg(feature = "half")]
+pub(super) fn difference<A: Arithmetic>() -> Run {
+    run!(A, |held, update| A::narrow(A::sub(held.widen(), update)))
 }
 
-/// How values build up in slots beside their targets. Slots are listed where
-/// they start and finish, and selected where updates are added.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::memory) struct Wide {
-    /// The size and the alignment of a slot in bytes.
-    pub(in crate::memory) size: usize,
-    pub(in crate::memory) align: usize,
-    /// Slots (listed) start from targets (selected), or from nothing.
-    pub(in crate::memory) start: Run,
-    pub(in crate::memory) start_empty: Run,
-    /// Adds updates (listed) to slots (selected).
-    pub(in crate::memory) add: Run,
-    /// Writes slots (listed) to targets (selected), where there were updates;
-    /// the second counts the value that the target held.
-    pub(in crate::memory) finish: [Run; 2],
-}
-
-/// How one reduction builds up.
-trait Build<A: Arithmetic> {
-    type Sum: Copy + 'static;
-    const EMPTY: Self::Sum;
-    fn start(held: A) -> Self::Sum;
-    fn add(sum: Self::Sum, update: A) -> Self::Sum;
-    fn finish(sum: Self::Sum, count: u64) -> A;
-}
-
-struct Sum;
-struct Sub;
-struct Prod;
-struct Mean;
-
-macro_rules! builds {
-    ($($name:ident: $sum:ident $empty:ident $start:ident $add:ident, |$value:ident, $count:ident| $finish:expr;)*) => {$(
-        impl<A: Arithmetic> Build<A> for $name {
-            type Sum = A::$sum;
-            const EMPTY: A::$sum = A::$empty;
-            #[inline(always)]
-            fn start(held: A) -> A::$sum {
-                held.$start()
-            }
-            #[inline(always)]
-            fn add(sum: A::$sum, update: A) -> A::$sum {
-                A::$add(sum, update)
-            }
-            #[inline(always)]
-            fn finish($value: A::$sum, $count: u64) -> A {
-                $finish
-            }
-        }
-    )*};
-}
-builds! {
-    Sum: Wide ZERO widen add, |sum, _count| A::narrow(sum);
-    Sub: Wide ZERO widen sub, |difference, _count| A::narrow(difference);
-    Prod: Wide ONE widen mul, |product, _count| A::narrow(product);
-    Mean: MeanSum MEAN_ZERO mean_start mean_add, |sum, count| A::mean(sum, count);
-}
-
-fn wide<A: Arithmetic>(reduction: Reduction) -> Option<Wide> {
-    Some(match reduction {
-        Reduction::Mean => build::<A, Mean>(),
-        _ if const { A::NARROW } => return None,
-        Reduction::Sum => build::<A, Sum>(),
-        Reduction::Sub => build::<A, Sub>(),
-        Reduction::Prod => build::<A, Prod>(),
-        _ => return None,
-    })
-}
-
-fn build<A: Arithmetic, B: Build<A>>() -> Wide {
-    Wide {
-        size: size_of::<Slot<B::Sum>>(),
-        align: align_of::<Slot<B::Sum>>(),
-        start: start_slots::<A, B>,
-        start_empty: empty_slots::<A, B>,
-        add: add::<A, B>,
-        finish: [finish::<A, B, false>, finish::<A, B, true>],
-    }
-}
-
-#[allow(unsafe_code)]
-unsafe fn start_slots<A: Arithmetic, B: Build<A>>(tile: &Tile<'_>) {
-    // SAFETY: the caller's promise.
-    elements(tile, |target, slot| unsafe {
-        let sum = B::start(target.cast::<A>().read());
-        slot.cast::<Slot<B::Sum>>().write(Slot { sum, count: 0 });
-    });
-}
-
-#[allow(unsafe_code)]
-unsafe fn empty_slots<A: Arithmetic, B: Build<A>>(tile: &Tile<'_>) {
-    // SAFETY: the caller's promise.
-    elements(tile, |_, slot| unsafe {
-        slot.cast::<Slot<B::Sum>>().write(Slot { sum: B::EMPTY, count: 0 });
-    });
-}
-
-#[allow(unsafe_code)]
-unsafe fn add<A: Arithmetic, B: Build<A>>(tile: &Tile<'_>) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        apply::<Slot<B::Sum>, A>(tile, |slot, update| Slot {
-            sum: B::add(slot.sum, update),
-            count: slot.count.wrapping_add(1),
-        });
-    }
-}
-
-#[allow(unsafe_code)]
-unsafe fn finish<A: Arithmetic, B: Build<A>, const INIT: bool>(tile: &Tile<'_>) {
-    // SAFETY: the caller's promise.
-    elements(tile, |target, slot| unsafe {
-        let Slot { sum, count } = slot.cast::<Slot<B::Sum>>().read();
-        if count != 0 {
-            let count = u64::from(count) + u64::from(INIT);
-            target.cast::<A>().write(B::finish(sum, count));
-        }
-    });
+#[cfg(feature = "half")]
+pub(super) fn product<A: Arithmetic>() -> Run {
+    run!(A, |held, update| A::narrow(A::mul(held.widen(), update)))
 }

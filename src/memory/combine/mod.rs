@@ -7,6 +7,8 @@ mod wide;
 
 pub(super) use apply::{Fold, assign, ignore};
 pub(super) use kernels::Plain;
-pub(super) use kernels::Wide;
 pub(crate) use kernels::{Kernels, Twin};
-pub(super) use wide::{Building, Counts, count, fold_wide};
+#[cfg(feature = "half")]
+pub(crate) use wide::half;
+pub(super) use wide::{Building, Counts, Divide, WIDE_ROW, count, fold_wide};
+pub(crate) use wide::{DivideRow, Widely, divide_row, running, small_integer};

@@ -1,12 +1,16 @@
 //! What the processor offers beyond Rust's operators: prefetching, stores that
 //! pass by the caches, shuffles of bytes, wider vectors.
 
+#[cfg(all(feature = "half", target_arch = "x86_64", not(miri)))]
+mod half;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod keep;
 mod shuffle;
 mod stream;
 mod transpose;
 
+#[cfg(all(feature = "half", target_arch = "x86_64", not(miri)))]
+pub(super) use half::F16c;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 pub(super) use keep::keep;
 pub(super) use shuffle::{FEWEST, Pattern, gcd};

@@ -1,0 +1,158 @@
+//! How each reduction of each element type builds up beside its target.
+//!
+//! Elements become *values* of a type in which they can be added up: half
+//! precision `f32`, integers of up to 32 bits 64. Others are their own values.
+//! What is kept for a target, its *slot*, is a value, or for a mean a sum with
+//! its count:
+//!
+//! ```text
+//! target --widen--> value --lift--> slot      as it starts
+//! update --widen--> value [--lift-->] add to the slot
+//! slot --divide--> value --narrow--> target   as it is finished
+//! ```
+//!
+//! All of these are functions for elements that lie next to each other; what
+//! gathers and spreads others is compiled once.
+
+use super::super::kernels::{self, Run};
+use super::{integers, slots};
+use crate::reduction::{Reduction, Running};
+
+/// Elements to as many values.
+pub(super) type Widen = unsafe fn(*const u8, *mut u8, usize);
+
+/// Values back to elements. An element whose value is what it was widened to
+/// may keep its bits.
+pub(super) type Narrow = unsafe fn(*const u8, *mut u8, usize);
+
+/// Values to as many slots, which count one update each, or none.
+pub(super) type Lift = unsafe fn(*const u8, *mut u8, usize, bool);
+
+/// Slots to means, as values; the flag tells whether what a slot started from
+/// counts, too. A slot without updates is what it started from.
+pub(super) type Divide = unsafe fn(*const u8, *mut u8, usize, bool);
+
+/// Sums to means of so many values.
+pub(crate) type DivideRow = unsafe fn(*mut u8, usize, u32);
+
+/// How values build up beside their targets.
+///
+/// Invariant: all functions were made for the same elements, values and slots,
+/// of these sizes, which may all be copied by their bits and need no stricter
+/// alignment than `u128`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wide {
+    /// The size of an element, of a value and of a slot in bytes.
+    pub(super) element: usize,
+    pub(super) value: usize,
+    pub(super) slot: usize,
+    /// None where elements are values.
+    pub(super) convert: Option<(Widen, Narrow)>,
+    /// None where values are slots.
+    pub(super) lift: Option<(Lift, Divide)>,
+    /// Whether slots are what is added to slots, or else values.
+    pub(super) adds_slots: bool,
+    pub(super) add: Run,
+    /// The first bytes of a slot that starts anew; all others are zeros.
+    pub(super) empty: [u8; 4],
+    /// None where means are counted by their slots.
+    pub(super) divide_row: Option<DivideRow>,
+}
+
+/// What decides how a mean is kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Extent {
+    /// How many updates an element sees, at most.
+    pub(crate) updates: usize,
+    /// Whether whole rows are counted.
+    pub(crate) rows: bool,
+}
+
+/// A reduction of one element type in one extent; none where the target can
+/// hold what builds up.
+pub(crate) type Widely = fn(Reduction, Extent) -> Option<Wide>;
+
+const ZEROS: [u8; 4] = [0; 4];
+
+/// Means of what is its own sum, or has one in its slot.
+pub(crate) fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Wide> {
+    (reduction == Reduction::Mean).then_some(Wide {
+        element: size_of::<A>(),
+        value: size_of::<A>(),
+        slot: size_of::<A::Slot>(),
+        convert: None,
+        lift: Some((slots::start::<A>, slots::divide::<A>)),
+        adds_slots: false,
+        add: slots::add::<A>,
+        empty: ZEROS,
+        divide_row: None,
+    })
+}
+
+/// Means of integers of up to 32 bits.
+pub(crate) fn small_integer<A: integers::Small>(
+    reduction: Reduction,
+    extent: Extent,
+) -> Option<Wide> {
+    let in_64_bits = Wide {
+        element: size_of::<A>(),
+        value: 8,
+        slot: 8,
+        convert: Some((integers::widen::<A>, integers::narrow::<A::Bits>)),
+        lift: None,
+        adds_slots: true,
+        add: kernels::sum::<u64>(),
+        empty: ZEROS,
+        divide_row: Some(integers::divide_row),
+    };
+    let packed = |lift: Lift, divide: Divide| Wide {
+        lift: Some((lift, divide)),
+        divide_row: None,
+        ..in_64_bits
+    };
+    let bits = usize::BITS - extent.updates.leading_zeros();
+    Some(match bits {
+        _ if reduction != Reduction::Mean => return None,
+        _ if extent.rows && bits <= 31 => in_64_bits,
+        ..=15 => packed(integers::lift::<48>, integers::divide::<48>),
+        ..=23 if size_of::<A>() < 4 => packed(integers::lift::<40>, integers::divide::<40>),
+        _ => Wide {
+            slot: size_of::<<i64 as Running>::Slot>(),
+            adds_slots: false,
+            add: slots::add::<i64>,
+            ..packed(slots::start::<i64>, slots::divide::<i64>)
+        },
+    })
+}
+
+/// Half precision builds up in `f32`.
+#[cfg(feature = "half")]
+pub(crate) fn half<A: super::halves::Half>(reduction: Reduction, extent: Extent) -> Option<Wide> {
+    let in_f32 = |add: Run, empty: f32| Wide {
+        element: size_of::<A>(),
+        value: 4,
+        slot: 4,
+        convert: Some((A::WIDEN, A::NARROW)),
+        lift: None,
+        adds_slots: true,
+        add,
+        empty: empty.to_ne_bytes(),
+        divide_row: None,
+    };
+    Some(match reduction {
+        Reduction::Sum => in_f32(kernels::sum::<f32>(), 0.0),
+        Reduction::Sub => in_f32(kernels::difference::<f32>(), 0.0),
+        Reduction::Prod => in_f32(kernels::product::<f32>(), 1.0),
+        Reduction::Mean if extent.rows => {
+            let divide_row = Some(slots::divide_row::<f32> as DivideRow);
+            Wide { divide_row, ..in_f32(kernels::sum::<f32>(), 0.0) }
+        }
+        Reduction::Mean => Wide {
+            slot: size_of::<<f32 as Running>::Slot>(),
+            lift: Some((slots::start::<f32>, slots::divide::<f32>)),
+            adds_slots: false,
+            ..in_f32(slots::add::<f32>, 0.0)
+        },
+        _ => return None,
+    })
+}

@@ -1,0 +1,157 @@
+//! Updates that touch little of the target, sorted by what they touch.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::adds::{Adds, Anew};
+use super::kinds::Wide;
+use super::{Building, room};
+use crate::error::Result;
+use crate::memory::alloc::reserved;
+use crate::memory::indexed::{Cut, Run};
+use crate::memory::tile::{Kernel, Next, Places, Steps, Tile};
+use crate::memory::walk::{Cursor, Loop, Loops, Offsets, Order, Walk, turns};
+
+/// An update that was not yet added: its target's offset, its number, and its
+/// own offset.
+type Pending = (isize, usize, isize);
+
+/// Collects what indices select, in order.
+struct Collect(Mutex<Vec<Pending>>);
+
+#[allow(unsafe_code)]
+impl Kernel for Collect {
+    unsafe fn run(&self, tile: &Tile<'_>) {
+        let Ok(mut pending) = self.0.lock() else { return };
+        // Room for all of them was reserved.
+        for (k, &offset) in tile.offsets.iter().enumerate() {
+            let place = tile.places.at(k);
+            let (number, base) = (pending.len(), tile.listed.addr() as isize);
+            pending.push((offset, number, base.wrapping_add(place)));
+        }
+    }
+
+    unsafe fn nowhere(&self, _: &Tile<'_>) {}
+}
+
+/// Lane by lane, with slots for the targets that updates touch.
+pub(super) fn fold(building: &Building<'_>, wide: &Wide, lanes: &Loops) -> Result<bool> {
+    let mut lanes = lanes.clone();
+    // Lanes that share their indices are a row.
+    let row = match lanes.iter().rposition(|one| one.step.indices == 0) {
+        Some(at) => lanes.remove(at),
+        None => Loop::ONCE,
+    };
+    let entries: Loops = building.loops.iter().copied().filter(|one| one.entries).collect();
+    let count = turns(&entries);
+    let mut room = room(count.checked_mul(row.len), wide.slot)?;
+    let mut sorted =
+        Sorted { targets: reserved(count)?, slots: reserved(count)?, places: reserved(count)? };
+    let collect = Collect(Mutex::new(reserved(count)?));
+    let outside = AtomicBool::new(false);
+    let (mut walk, _) = Walk::new(entries, building.components.clone(), Order::Selected);
+    let mut cursor = Cursor::new(&lanes, Offsets::ZERO, 0);
+    for _ in 0..turns(&lanes) {
+        let (at, _) = cursor.take(1);
+        walk.base = Offsets { indices: at.indices, ..Offsets::ZERO };
+        if let Ok(mut pending) = collect.0.lock() {
+            pending.clear();
+        }
+        let run = Run {
+            walk: &walk,
+            indices: Some(&building.indices),
+            policy: building.policy,
+            selected: std::ptr::null_mut(),
+            listed: std::ptr::null_mut(),
+            size: building.size,
+            kernel: &collect,
+            spread: false,
+            outside: &outside,
+        };
+        // SAFETY: the loops are those over a lane's indices, and the kernel looks
+        // at nothing else.
+        #[allow(unsafe_code)]
+        unsafe {
+            run.run(Cut::Entries(1), 1);
+        }
+        if outside.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        if let Ok(mut pending) = collect.0.lock() {
+            sorted.sort(&mut pending, row.len * wide.slot);
+        }
+        sorted.fold(building, wide, (at, row), room.as_mut_ptr().cast());
+    }
+    Ok(true)
+}
+
+/// Updates sorted by target, those of one target in their order.
+struct Sorted {
+    /// Offsets of the targets that are touched.
+    targets: Vec<isize>,
+    /// For each update, the offset of its target's slots, and its own offset.
+    slots: Vec<isize>,
+    places: Vec<isize>,
+}
+
+impl Sorted {
+    /// Sorts updates whose targets have `bytes` of slots each. There is room
+    /// for all.
+    fn sort(&mut self, pending: &mut [Pending], bytes: usize) {
+        pending.sort_unstable();
+        self.targets.clear();
+        self.slots.clear();
+        self.places.clear();
+        for &(target, _, place) in pending.iter() {
+            if self.targets.last() != Some(&target) {
+                self.targets.push(target);
+            }
+            self.slots.push(((self.targets.len() - 1) * bytes) as isize);
+            self.places.push(place);
+        }
+    }
+
+    /// Folds the updates of one lane, or of a row of lanes.
+    fn fold(
+        &self,
+        building: &Building<'_>,
+        wide: &Wide,
+        (at, row): (Offsets, Loop),
+        room: *mut u8,
+    ) {
+        let first = building.target.wrapping_offset(at.selected);
+        let runs = || {
+            let slots = (0..).map(|number| room.wrapping_add(number * row.len * wide.slot));
+            self.targets.iter().map(|&offset| first.wrapping_offset(offset)).zip(slots)
+        };
+        let adds = Tile {
+            selected: room,
+            listed: building.updates.cast_mut().wrapping_offset(at.listed),
+            outer: Steps { len: 1, selected: 0, listed: 0 },
+            offsets: &self.slots,
+            places: Places::Each(&self.places),
+            inner: Steps { len: row.len, selected: wide.slot as isize, listed: row.step.listed },
+            size: building.size,
+            spread: false,
+            adjacent: false,
+            next: Next::NONE,
+        };
+        // SAFETY: the offsets are what indices in bounds select, the places are
+        // those of their updates, and there is room for the slots of as many
+        // targets as there are updates. Slots are started before they are added
+        // to. The target's elements are this lane's.
+        #[allow(unsafe_code)]
+        unsafe {
+            for (target, slots) in runs() {
+                wide.start(target, row.step.selected, slots, row.len);
+            }
+            if !building.init {
+                Anew(wide).run(&adds);
+            }
+            Adds(wide).run(&adds);
+            for (target, slots) in runs() {
+                wide.finish(slots, target, row.step.selected, row.len, building.init);
+            }
+        }
+    }
+}

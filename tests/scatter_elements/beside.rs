@@ -1,0 +1,245 @@
+//! Reductions that build up beside their targets: means, and half precision.
+
+use ndarray::{Array1, Array2, ArrayD, Axis, aview0, aview1};
+use opkernels::{OutOfBounds, Reduction, ScatterElements, ScatterElementsExt};
+
+use crate::common::oracle::{self, Scatter};
+use crate::common::{Laid, Layout, Numbers, Reduce, array_of, assert_same, settled};
+
+const REDUCTIONS: [Reduction; 4] =
+    [Reduction::Sum, Reduction::Sub, Reduction::Prod, Reduction::Mean];
+
+/// Rows of indices, or an index an element, along either axis of `shape`, in
+/// every layout.
+fn in_layouts<A: Reduce>(shape: [usize; 2], updates: usize, broadcast: bool) {
+    for axis in [0, 1] {
+        let mut listed = shape;
+        listed[axis] = updates;
+        let mut numbers = Numbers(1);
+        let mut indices =
+            ArrayD::from_shape_simple_fn(&listed[..], || numbers.below(shape[axis]) as i128);
+        if broadcast {
+            let first = indices.index_axis(Axis(1 - axis), 0).to_owned();
+            indices.axis_iter_mut(Axis(1 - axis)).for_each(|mut lane| lane.assign(&first));
+        }
+        let (data, values): (ArrayD<A>, ArrayD<A>) = (array_of(&shape, 2), array_of(&listed, 3));
+        let narrow = indices.mapv(|index| index as u16);
+        for reduction in REDUCTIONS.into_iter().filter(|&reduction| A::defines(reduction)) {
+            for use_init_val in [true, false] {
+                let mode = OutOfBounds::Error;
+                let scatter = Scatter { axis: axis as i128, reduction, use_init_val, mode };
+                let expected = oracle::reduce(&data, &indices, &values, &scatter).unwrap();
+                let expected = settled(reduction, &expected);
+                for layout in Layout::all(2) {
+                    let mut target = Laid::new(&data, layout.clone());
+                    let updates = Laid::new(&values, layout);
+                    target
+                        .view_mut()
+                        .scatter_elements_inplace(&narrow, &updates.view(), scatter.attributes())
+                        .unwrap();
+                    assert_same(&settled(reduction, &target.contents()), &expected);
+                }
+            }
+        }
+    }
+}
+
+/// Rows shorter and longer than what is converted at once, and lanes of which
+/// several have slots at a time.
+fn of_all_shapes<A: Reduce>() {
+    for (shape, updates) in [([3, 5], 9), ([7, 70], 40), ([5, 600], 9), ([60, 3], 20)] {
+        in_layouts::<A>(shape, updates, true);
+        in_layouts::<A>(shape, updates, false);
+    }
+}
+
+macro_rules! of_all_shapes {
+    ($($name:ident: $element:ty;)*) => {$(
+        #[test]
+        #[cfg_attr(miri, ignore = "minutes")]
+        fn $name() {
+            of_all_shapes::<$element>();
+        }
+    )*};
+}
+of_all_shapes! {
+    shapes_of_i8: i8;
+    shapes_of_u16: u16;
+    shapes_of_i32: i32;
+    shapes_of_i64: i64;
+    shapes_of_u64: u64;
+    shapes_of_i128: i128;
+    shapes_of_f32: f32;
+}
+#[cfg(feature = "half")]
+of_all_shapes! {
+    shapes_of_f16: half::f16;
+    shapes_of_bf16: half::bf16;
+}
+#[cfg(feature = "num-complex")]
+of_all_shapes! {
+    shapes_of_complex64: num_complex::Complex<f64>;
+}
+
+/// The mean of a value, so many times, and of another that the target holds.
+fn mean_of_line<A: Reduce>(most: A, times: usize, held: A, right: A) {
+    let mean = ScatterElements::along(0).reduction(Reduction::Mean);
+    let zeros = Array1::<u8>::zeros(times);
+    let most = aview0(&most);
+    let mut line = Array1::from_elem(2, held);
+    line.scatter_elements_inplace(&zeros, &most.broadcast(times).unwrap(), mean).unwrap();
+    assert_same(&line, &aview1(&[right, held]));
+}
+
+/// The same in rows.
+fn mean_of_rows<A: Reduce>(most: A, times: usize, held: A, right: A) {
+    let mean = ScatterElements::along(0).reduction(Reduction::Mean);
+    let column = Array2::<u8>::zeros((times, 1));
+    let most = aview0(&most);
+    let mut rows = Array2::from_elem((2, 4), held);
+    rows.scatter_elements_inplace(
+        &column.broadcast((times, 4)).unwrap(),
+        &most.broadcast((times, 4)).unwrap(),
+        mean,
+    )
+    .unwrap();
+    assert_same(&rows.row(0), &aview1(&[right; 4]));
+    assert_same(&rows.row(1), &aview1(&[held; 4]));
+}
+
+/// At both sides of the numbers of updates from which on integers are kept in
+/// more bits.
+#[test]
+#[cfg_attr(miri, ignore = "many updates")]
+fn means_of_many_integers() {
+    for times in [(1 << 15) - 1, 1 << 15] {
+        let floor = |most: i128, held: i128| (most * times + held).div_euclid(times + 1);
+        let updates = times as usize;
+        let (most, least) = (i32::MAX, i32::MIN);
+        for mean in [mean_of_line, mean_of_rows] {
+            mean(most, updates, least, floor(most.into(), least.into()) as i32);
+            mean(least, updates, most, floor(least.into(), most.into()) as i32);
+        }
+        let right = floor(u32::MAX.into(), 0) as u32;
+        mean_of_line(u32::MAX, updates, 0, right);
+        mean_of_rows(u32::MAX, updates, 0, right);
+        let right = floor(u64::MAX.into(), 0) as u64;
+        mean_of_line(u64::MAX, updates, 0, right);
+        mean_of_rows(u64::MAX, updates, 0, right);
+        let (most, least) = (i64::MAX, i64::MIN);
+        for mean in [mean_of_line, mean_of_rows] {
+            mean(most, updates, -1, floor(most.into(), -1) as i64);
+            mean(least, updates, most, floor(least.into(), most.into()) as i64);
+        }
+    }
+    for times in [(1_i64 << 23) - 1, 1 << 23] {
+        let right = (65_535 * times / (times + 1)) as u16;
+        mean_of_line(u16::MAX, times as usize, 0, right);
+        mean_of_line(i8::MIN, times as usize, 127, -128);
+    }
+    // A sum of rows that does not fit in the integers of `f64`.
+    mean_of_rows(u32::MAX, 3 << 18, 0, u32::MAX - 5462);
+}
+
+#[cfg(feature = "half")]
+mod halves {
+    use half::{bf16, f16};
+    use opkernels::ReduceElement;
+
+    use super::*;
+
+    /// All elements of 16 bits.
+    fn all<A: Clone>(from_bits: fn(u16) -> A) -> Array1<A> {
+        (0..=u16::MAX).map(from_bits).collect()
+    }
+
+    /// Every element is rounded as the type itself rounds, and elements without
+    /// updates keep their bits, NaN included.
+    fn rounds<A: ReduceElement>(
+        from_bits: fn(u16) -> A,
+        to_bits: fn(A) -> u16,
+        to_f32: fn(A) -> f32,
+        from_f32: fn(f32) -> A,
+    ) {
+        let data = all(from_bits);
+        let is_nan = |bits: u16| to_f32(from_bits(bits)).is_nan();
+        let same = |found: A, right: f32| {
+            let (found, right) = (to_bits(found), to_bits(from_f32(right)));
+            found == right || (is_nan(found) && is_nan(right))
+        };
+        // Odd elements are left alone.
+        let touched: Array1<u32> = (0..1 << 15).map(|k| 2 * k).collect();
+        let mut numbers = Numbers(7);
+        let updates: Array1<A> =
+            touched.iter().map(|_| from_bits(numbers.below(1 << 16) as u16)).collect();
+        for reduction in REDUCTIONS {
+            let attributes = ScatterElements::along(0).reduction(reduction);
+            let output = data.scatter_elements_with(&touched, &updates, attributes).unwrap();
+            for (k, &found) in output.iter().enumerate() {
+                if k % 2 == 1 {
+                    assert_eq!(to_bits(found), k as u16, "untouched by {reduction}");
+                    continue;
+                }
+                let (held, update) = (to_f32(data[k]), to_f32(updates[k / 2]));
+                let right = match reduction {
+                    Reduction::Sum => held + update,
+                    Reduction::Sub => held - update,
+                    Reduction::Prod => held * update,
+                    _ => (held + update) / 2.0,
+                };
+                assert!(same(found, right), "{reduction} of {held} and {update}, {k}");
+            }
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "many elements")]
+    fn every_f16_rounds() {
+        rounds(f16::from_bits, f16::to_bits, f16::to_f32, f16::from_f32);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "many elements")]
+    fn every_bf16_rounds() {
+        rounds(bf16::from_bits, bf16::to_bits, bf16::to_f32, bf16::from_f32);
+    }
+
+    /// Minima and maxima of every element and some others, as numbers compare:
+    /// NaN wins once it appears, equal ones keep the earlier.
+    fn orders<A: ReduceElement + PartialOrd + std::fmt::Debug>(
+        from_bits: fn(u16) -> A,
+        to_bits: fn(A) -> u16,
+        is_nan: fn(A) -> bool,
+        corners: &[u16],
+    ) {
+        let data = all(from_bits);
+        let every = Array1::from_iter(0..=u16::MAX);
+        for &corner in corners {
+            let update = from_bits(corner);
+            for reduction in [Reduction::Min, Reduction::Max] {
+                let attributes = ScatterElements::along(0).reduction(reduction);
+                let updates = Array1::from_elem(1 << 16, update);
+                let output = data.scatter_elements_with(&every, &updates, attributes).unwrap();
+                for (&found, &held) in output.iter().zip(&data) {
+                    let keeps =
+                        if reduction == Reduction::Min { held <= update } else { held >= update };
+                    let right = if is_nan(held) || keeps { held } else { update };
+                    assert_eq!(
+                        to_bits(found),
+                        to_bits(right),
+                        "{reduction} of {held:?} and {update:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "many elements")]
+    fn every_half_orders() {
+        let corners = [0, 0x8000, 1, 0x8001, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7c01, 0xfe00];
+        orders(f16::from_bits, f16::to_bits, f16::is_nan, &corners);
+        let corners = [0, 0x8000, 1, 0x8001, 0x3f80, 0xbf80, 0x7f80, 0xff80, 0x7f81, 0xffc0];
+        orders(bf16::from_bits, bf16::to_bits, bf16::is_nan, &corners);
+    }
+}
