@@ -121,7 +121,7 @@ macro_rules! integers_of_128_bits {
                 let count = u64::from(count.wrapping_add(more));
                 let sum = [low as u64, (low >> 64) as u64, high as u64];
                 let [low, high, _] = floor(sum, count + u64::from(count == 0));
-                (u128::from(high) << 64 | u128::from(low)) as $int
+                ((u128::from(high) << 64) | u128::from(low)) as $int
             }
         }
     )*};
@@ -149,8 +149,8 @@ fn far_floor<const N: usize>(mut sum: [u64; N], count: u64) -> [u64; N] {
     for digits in sum.iter_mut().rev() {
         let mut quotient = 0;
         for digit in [*digits >> 32, *digits & u64::from(u32::MAX)] {
-            let dividend = rest << 32 | digit;
-            quotient = quotient << 32 | dividend / count;
+            let dividend = (rest << 32) | digit;
+            quotient = (quotient << 32) | (dividend / count);
             rest = dividend % count;
         }
         *digits = quotient;

@@ -80,7 +80,7 @@ unsafe fn narrow_bf16(values: *const u8, elements: *mut u8, len: usize) {
             let (bits, held) = unsafe { (values.add(k).read(), elements.add(k).read()) };
             // As `bf16::from_f32` does it, but without branches: to nearest, even.
             let nan = bits & 0x7fff_ffff > 0x7f80_0000;
-            let nearest = (bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16) as u16;
+            let nearest = (bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16) as u16;
             let new = if nan { (bits >> 16) as u16 | 0x40 } else { nearest };
             // A NaN that was but made quiet keeps its bits.
             let kept = (held & 0x7fff > 0x7f80) & (held | 0x40 == new);

@@ -54,7 +54,7 @@ use crate::reduction::Reduction;
 
 /// Bytes of slots that stay in the caches near a core: where updates take each
 /// lane after the other, and where they go back and forth between lanes.
-const NEAREST: usize = 16 << 10;
+const NEAREST: usize = 128 << 10;
 const NEAR: usize = 1 << 20;
 
 /// Lanes whose indices lie next to each other are read a cache line at a time,

@@ -6,7 +6,7 @@ use super::kinds::Wide;
 
 /// Elements that are on their way at once: few enough to stay in the first
 /// cache beside what they are added to.
-pub(super) const STAGE: usize = 256;
+pub(super) const STAGE: usize = 512;
 
 /// Room for values, elements or slots on their way, none of which takes more
 /// than 16 bytes.
