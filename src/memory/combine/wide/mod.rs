@@ -51,15 +51,16 @@ use crate::memory::walk::{
 };
 use crate::parallel::{self, Cost};
 use crate::reduction::Reduction;
+use crate::threshold::threshold;
 
 /// Bytes of slots that stay in the caches near a core: where updates take each
 /// lane after the other, and where they go back and forth between lanes.
-const NEAREST: usize = 128 << 10;
-const NEAR: usize = 1 << 20;
+const NEAREST: usize = threshold(128 << 10, 64);
+const NEAR: usize = threshold(1 << 20, 256);
 
 /// Lanes whose indices lie next to each other are read a cache line at a time,
 /// so several are better than one.
-const ABREAST: usize = 16;
+const ABREAST: usize = threshold(16, 2);
 
 /// Below this width of rows, counts of their own do not pay.
 pub(in crate::memory) const WIDE_ROW: usize = 4;
