@@ -34,11 +34,11 @@ where
     let fill = value(attributes.mode());
     if const { mem::needs_drop::<A>() } {
         let references = filled(shape, None, |out| {
-            plan.read(Transfer::references(data, fill, out), indices, false)
+            plan.read(&Transfer::references(data, fill, out), indices, false)
         });
         cloned(&references?)
     } else {
-        filled(shape, None, |out| plan.read(Transfer::new(data, fill, out), indices, false))
+        filled(shape, None, |out| plan.read(&Transfer::new(data, fill, out), indices, false))
     }
 }
 
@@ -62,7 +62,7 @@ where
         plan.check_indices(indices)?;
     }
     fill(data, value(attributes.mode()), out.output(), |transfer, untouched| {
-        plan.read(transfer, indices, untouched && !checked)
+        plan.read(&transfer, indices, untouched && !checked)
     })
 }
 
@@ -127,7 +127,7 @@ impl Plan {
     /// written to, unless `untouched` asks that it be not.
     fn read<'id>(
         &self,
-        transfer: Transfer<'_, 'id>,
+        transfer: &Transfer<'_, 'id>,
         indices: Indices<'_>,
         untouched: bool,
     ) -> Result<Filled<'id>> {

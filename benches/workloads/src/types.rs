@@ -87,12 +87,6 @@ fn quarters(bits: u64, reduction: Reduction) -> f32 {
     sign(bits >> 32) * size as f32 / 4.0
 }
 
-impl Element for f64 {
-    fn close(self, other: f64) -> bool {
-        (self - other).abs() <= 1e-12 * self.abs().max(1.0)
-    }
-}
-
 macro_rules! floats {
     ($($float:ty),*) => {$(
         impl Number for $float {
