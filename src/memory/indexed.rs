@@ -8,6 +8,9 @@
 //!     kernel(tile)                          its outer loop, entries, inner loop
 //! ```
 
+mod listed;
+mod part;
+
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,11 +19,12 @@ use super::buffer::{Buffer, Slot};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use super::cpu;
 use super::indices::{CHUNK, Indices, Lane, NOWHERE};
-use super::plan::{Listed, Listing};
 use super::tile::{Kernel, Next, Places, Tile};
 use super::walk::{Component, Cursor, FEW, Loop, Loops, Offsets, Walk, turns};
 use crate::index::Policy;
 use crate::parallel;
+pub(super) use part::Cut;
+use part::Part;
 
 /// A walk over two arrays and the indices between them, ready to run.
 ///
@@ -46,87 +50,6 @@ pub(super) struct Run<'r> {
 // in common: see `Part`.
 #[allow(unsafe_code)]
 unsafe impl Sync for Run<'_> {}
-
-/// Which loop is split over threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cut {
-    Shared,
-    Outer,
-    /// The loops over entries, in pieces of so many turns that follow each
-    /// other on one thread.
-    Entries(usize),
-    /// The innermost loop over entries alone.
-    Band,
-    Inner,
-    /// The loop over entries, whose indices are sorted, where they change.
-    Segments,
-    /// No loop: each part looks at all entries and takes those that select in
-    /// its share of the target, in their order.
-    Targets,
-}
-
-/// A part of a walk: a range of turns of each loop.
-///
-/// Invariant: no two parts that run side by side have all ranges in common with
-/// each other. In a gather the turns of all loops make different listed
-/// elements, so no two parts write one; a scatter cuts loops whose turns make
-/// different selected elements, or takes those in `targets` alone.
-pub(super) struct Part {
-    shared: Range<usize>,
-    outer: Range<usize>,
-    entries: Range<usize>,
-    band: Option<Range<usize>>,
-    inner: Range<usize>,
-    targets: Option<Range<isize>>,
-}
-
-impl Part {
-    /// All of it.
-    #[inline]
-    fn whole(walk: &Walk) -> Self {
-        Part {
-            shared: 0..walk.shared_turns(),
-            outer: 0..walk.outer.len,
-            entries: 0..walk.entries(),
-            band: None,
-            inner: 0..walk.inner.len,
-            targets: None,
-        }
-    }
-
-    /// Part number `part` of `parts`.
-    pub(super) fn of(walk: &Walk, cut: Cut, parts: usize, part: usize) -> Self {
-        let mut all = Part::whole(walk);
-        let share = |whole: usize| parallel::share(whole, parts, part);
-        match cut {
-            Cut::Shared => all.shared = share(all.shared.end),
-            Cut::Outer => all.outer = share(all.outer.end),
-            Cut::Entries(unit) => {
-                let units = share(all.entries.end / unit);
-                all.entries = units.start * unit..units.end * unit;
-            }
-            Cut::Segments => all.entries = share(all.entries.end),
-            Cut::Band => all.band = walk.nest().last().map(|band| share(band.len)),
-            Cut::Inner => all.inner = share(all.inner.end),
-            Cut::Targets => all.targets = Some(targets(&walk.components, parts, part)),
-        }
-        all
-    }
-}
-
-/// The offsets that part number `part` takes of those that components reach,
-/// about as many positions as the others do.
-///
-/// The outermost component, that with the longest step, decides. Two offsets
-/// that are equal are in one share, whatever else is true of them.
-fn targets(components: &[Component], parts: usize, part: usize) -> Range<isize> {
-    let reach = |one: &Component| one.step.wrapping_mul(one.len.saturating_sub(1) as isize);
-    let low: isize = components.iter().map(|one| reach(one).min(0)).sum();
-    let high: isize = components.iter().map(|one| reach(one).max(0)).sum();
-    let whole = (high - low) as usize + 1;
-    let share = parallel::share(whole, parts, part);
-    low + share.start as isize..low + share.end as isize
-}
 
 /// Room for a chunk, on the stack.
 struct Rooms<'b> {
@@ -228,63 +151,6 @@ impl Run<'_> {
             ..Tile::like(self.walk, self.size, self.spread)
         };
         self.tile(&tile, gaps);
-    }
-
-    /// The first entry from this one on whose index is not that of the entry
-    /// before it. The indices are sorted.
-    fn segment(&self, entry: usize) -> usize {
-        let all = turns(self.walk.nest());
-        match (&self.indices, self.walk.nest().last()) {
-            (Some(indices), Some(run)) if (1..all).contains(&entry) => {
-                // SAFETY: entries of the loop over the indices' own axes.
-                #[allow(unsafe_code)]
-                let index = |entry: usize| unsafe {
-                    indices.value(self.walk.base.after(entry, run.step).indices)
-                };
-                let (before, mut first, mut end) = (index(entry - 1), entry, all);
-                while first < end {
-                    let middle = first + (end - first) / 2;
-                    if index(middle) == before { first = middle + 1 } else { end = middle }
-                }
-                first
-            }
-            _ => entry,
-        }
-    }
-
-    /// Does all of it as a plan has listed it, in `parts` parts.
-    ///
-    /// # Safety
-    /// That of [`run`](Self::run) for a scatter, of which `listing` is one
-    /// ([`Indices::listing`]).
-    #[allow(unsafe_code)]
-    pub(super) unsafe fn run_listed(&self, listing: &Listing, parts: usize) {
-        parallel::run(parts, &|part| self.listed(listing.part(parts, part)));
-    }
-
-    /// The updates of some targets: each chunk of them as a tile, as if the
-    /// indices had been read in this order.
-    fn listed(&self, Listed { entries, targets }: Listed<'_>) {
-        let mut slots = [[MaybeUninit::uninit(); CHUNK]; 3];
-        let mut rooms = Rooms::new(&mut slots);
-        let (walk, whole) = (self.walk, Part::whole(self.walk));
-        // Places in the list, and, since their steps are even, places in all the
-        // axes that are selected along.
-        let listed = walk.nest().last().copied().unwrap_or(Loop::ONCE);
-        let listed = Component { len: listed.len, step: listed.step.listed, at: 0 };
-        let space = walk.components.iter().map(|one| one.len).product();
-        let step = walk.components.last().map_or(0, |one| one.step);
-        let selected = Component { len: space, step, at: 0 };
-        for (entries, targets) in entries.chunks(CHUNK).zip(targets.chunks(CHUNK)) {
-            rooms.offsets.clear();
-            rooms.places.clear();
-            let inside = rooms.offsets.extend_resolved(targets, selected)
-                & rooms.places.extend_resolved(entries, listed);
-            assert!(inside, "lists of another walk");
-            let (every, next) = (None, Next::NONE);
-            let chunk = Chunk { base: walk.base, every, gaps: false, adjacent: false, next };
-            self.shared(&chunk, &rooms, &whole);
-        }
     }
 
     /// Whether the elements of a run follow each other in the selected array.

@@ -3,6 +3,8 @@
 //! What depends on the type of an index ends here: three functions for each of
 //! the integer types, compiled in this crate. Everything else sees offsets.
 
+mod resolve;
+
 use std::any::TypeId;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +12,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ndarray::{ArrayRef, Dimension};
 use smallvec::SmallVec;
 
-use super::buffer::Buffer;
 use super::plan::{Listing, Positions};
 use super::strided::{Layout, Strided};
 use super::walk::{Component, Cursor, Loop, Loops, Offsets, Walk, merge, turns};
@@ -53,11 +54,11 @@ impl IndexKind {
         IndexKind {
             size: size_of::<I>(),
             element: TypeId::of::<I>,
-            resolve: resolve::<I>,
-            all_inside: all_inside::<I>,
-            all_same: all_same::<I>,
-            all_sorted: all_sorted::<I>,
-            value: value::<I>,
+            resolve: resolve::resolve::<I>,
+            all_inside: resolve::all_inside::<I>,
+            all_same: resolve::all_same::<I>,
+            all_sorted: resolve::all_sorted::<I>,
+            value: resolve::value::<I>,
         }
     }
 }
@@ -378,220 +379,6 @@ impl<'a> Indices<'a> {
             }
         }
     }
-}
-
-impl Buffer<'_> {
-    /// Adds the offsets of positions along an axis; tells whether all of them
-    /// are in bounds.
-    #[inline]
-    pub(super) fn extend_resolved(&mut self, positions: &[u32], component: Component) -> bool {
-        let write = |slots: &mut [MaybeUninit<isize>]| {
-            resolve_slice(positions, component, Policy::Refuse, slots)
-        };
-        // SAFETY: it writes as many slots as there are positions.
-        #[allow(unsafe_code)]
-        unsafe {
-            self.extend(positions.len(), write)
-        }
-    }
-}
-
-/// Does a lane's work, and returns what it gives: with the widest instructions
-/// that the processor has for it, where there is enough to do. A macro, since a
-/// closure that is called in two places is compiled apart, without them.
-macro_rules! widest {
-    ($count:expr, $work:expr) => {{
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if $count >= 64 {
-            if let Some(avx2) = super::cpu::Avx2::detect() {
-                return avx2.call(|| $work);
-            }
-        }
-        return $work;
-    }};
-}
-
-/// Writes the offsets that a lane of indices selects, one to every slot, and
-/// tells whether all were in bounds, or made so.
-///
-/// # Safety
-/// As many indices of the lane as there are slots are readable values of `I`.
-#[allow(unsafe_code)]
-unsafe fn resolve<I: Meaning>(
-    lane: Lane,
-    component: Component,
-    policy: Policy,
-    offsets: &mut [MaybeUninit<isize>],
-) -> bool {
-    let (count, size) = (offsets.len(), size_of::<I>() as isize);
-    // SAFETY: the caller's promise.
-    unsafe {
-        if lane.step == size {
-            let indices = std::slice::from_raw_parts(lane.start.cast::<I>(), count);
-            return resolve_slice(indices, component, policy, offsets);
-        }
-        if lane.step == 2 * size {
-            let indices = (0..count).map(every::<I, 2>(lane.start));
-            widest!(count, resolve_each(indices, component, policy, offsets));
-        }
-        if lane.step == 3 * size {
-            let indices = (0..count).map(every::<I, 3>(lane.start));
-            widest!(count, resolve_each(indices, component, policy, offsets));
-        }
-        let start = lane.start.cast::<I>();
-        let at = |k: usize| *start.wrapping_byte_offset(k as isize * lane.step);
-        resolve_each((0..count).map(at), component, policy, offsets)
-    }
-}
-
-/// [`resolve_each`] from indices that follow each other.
-#[inline]
-fn resolve_slice<I: Meaning>(
-    indices: &[I],
-    component: Component,
-    policy: Policy,
-    offsets: &mut [MaybeUninit<isize>],
-) -> bool {
-    widest!(indices.len(), resolve_each(indices.iter().copied(), component, policy, offsets));
-}
-
-/// Reads one of `N` indices that follow each other, such as the first of each
-/// pair. `N` is a constant, so that the compiler loads several at a time.
-///
-/// # Safety
-/// The function is called with numbers of indices that can be read.
-#[allow(unsafe_code)]
-#[inline(always)]
-unsafe fn every<I: Meaning, const N: usize>(start: *const u8) -> impl Fn(usize) -> I {
-    let start = start.cast::<I>();
-    // SAFETY: the caller's promise.
-    move |k| unsafe { *start.wrapping_add(k * N) }
-}
-
-#[inline(always)]
-fn resolve_each<I: Meaning>(
-    indices: impl Iterator<Item = I>,
-    component: Component,
-    policy: Policy,
-    offsets: &mut [MaybeUninit<isize>],
-) -> bool {
-    // Steps are mostly powers of two, and to shift takes less than to multiply.
-    // Less than `len`, a position fits, and so does the offset of an element.
-    let Component { len, step, .. } = component;
-    if step.count_ones() == 1 {
-        let shift = step.trailing_zeros();
-        let offset = |position: u64| (position << shift) as isize;
-        return resolve_to(indices, len, policy, offsets, offset);
-    }
-    resolve_to(indices, len, policy, offsets, |position| (position as isize).wrapping_mul(step))
-}
-
-#[inline(always)]
-fn resolve_to<I: Meaning>(
-    indices: impl Iterator<Item = I>,
-    len: usize,
-    policy: Policy,
-    offsets: &mut [MaybeUninit<isize>],
-    offset: impl Fn(u64) -> isize,
-) -> bool {
-    let slots = offsets.iter_mut().zip(indices);
-    // Negative where a position was out of bounds.
-    let mut bits = 0;
-    let last = len as i64 - 1;
-    match policy {
-        Policy::Refuse => slots.for_each(|(slot, index)| {
-            let position = index.position(len);
-            bits |= position as i64 | last.wrapping_sub(position as i64);
-            slot.write(offset(position));
-        }),
-        Policy::Skip => slots.for_each(|(slot, index)| {
-            let position = index.position(len);
-            let outside = position as i64 | last.wrapping_sub(position as i64);
-            bits |= outside;
-            slot.write(if outside < 0 { NOWHERE } else { offset(position) });
-        }),
-        Policy::Clip => slots.for_each(|(slot, index)| {
-            slot.write(offset(index.clip(len).min(len - 1) as u64));
-        }),
-        Policy::Wrap => slots.for_each(|(slot, index)| {
-            let position = index.position(len);
-            let inside = position < len as u64;
-            let position = if inside { position } else { index.wrap(len).min(len - 1) as u64 };
-            slot.write(offset(position));
-        }),
-    }
-    bits >= 0
-}
-
-/// Whether all indices of a lane are within an axis of `len`.
-///
-/// # Safety
-/// They are readable values of `I`.
-#[allow(unsafe_code)]
-unsafe fn all_inside<I: Meaning>(lane: Lane, count: usize, len: usize) -> bool {
-    let size = size_of::<I>() as isize;
-    // SAFETY: the caller's promise.
-    unsafe {
-        if lane.step == size {
-            widest!(count, none_outside(count, len, every::<I, 1>(lane.start)));
-        }
-        if lane.step == 2 * size {
-            widest!(count, none_outside(count, len, every::<I, 2>(lane.start)));
-        }
-        if lane.step == 3 * size {
-            widest!(count, none_outside(count, len, every::<I, 3>(lane.start)));
-        }
-        let start = lane.start.cast::<I>();
-        none_outside(count, len, |k| *start.wrapping_byte_offset(k as isize * lane.step))
-    }
-}
-
-/// Whether all of `count` indices are within an axis of `len`.
-#[inline(always)]
-fn none_outside<I: Meaning>(count: usize, len: usize, index: impl Fn(usize) -> I) -> bool {
-    (0..count).step_by(CHUNK).all(|first| {
-        // A block without a branch, then a decision.
-        let block = first..count.min(first + CHUNK);
-        block.fold(0, |bits, k| bits | index(k).outside(len)) >= 0
-    })
-}
-
-/// Whether a dense lane repeats one index.
-///
-/// # Safety
-/// `count` values of `I` can be read, at least one.
-#[allow(unsafe_code)]
-unsafe fn all_same<I: Meaning>(lane: Lane, count: usize) -> bool {
-    // SAFETY: the caller's promise.
-    let indices = unsafe { std::slice::from_raw_parts(lane.start.cast::<I>(), count) };
-    let first = indices[0];
-    indices.iter().fold(true, |same, &index| same & (index == first))
-}
-
-/// Whether no index of a lane is negative, or less than the one before.
-///
-/// # Safety
-/// They are readable values of `I`.
-#[allow(unsafe_code)]
-unsafe fn all_sorted<I: Meaning>(lane: Lane, count: usize) -> bool {
-    // SAFETY: the caller's promise.
-    let at =
-        |k: usize| unsafe { *lane.start.cast::<I>().wrapping_byte_offset(k as isize * lane.step) };
-    let rises = |k: usize| at(k - 1) <= at(k);
-    at(0).value() >= 0
-        && (1..count).step_by(CHUNK).all(|first| {
-            let rest = first..(first + CHUNK).min(count);
-            // Mostly the first few tell; then blocks without a branch.
-            rises(first) && rest.fold(true, |all, k| all & rises(k))
-        })
-}
-
-/// # Safety
-/// `index` can be read.
-#[allow(unsafe_code)]
-unsafe fn value<I: Meaning>(index: *const u8) -> i128 {
-    // SAFETY: the caller's promise.
-    unsafe { index.cast::<I>().read() }.value()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Parts make up the whole, for all small walks.
 
-use super::{Cut, Part, short_run, targets, unit};
+use super::part::{Cut, Part, targets};
+use super::{short_run, unit};
 use crate::memory::walk::{Component, Loop, Offsets, Walk, turns};
 
 /// Whatever components reach is some part's, and one part's only.

@@ -2,7 +2,8 @@
 
 use std::mem::MaybeUninit;
 
-use super::{Component, Lane, Meaning, NOWHERE, Policy, resolve};
+use super::resolve::resolve;
+use super::{Component, Lane, Meaning, NOWHERE, Policy};
 
 /// The offsets that indices select, and whether all were in bounds.
 fn resolved<I: Meaning>(indices: &[I], component: Component, policy: Policy) -> (Vec<isize>, bool) {

@@ -1,0 +1,69 @@
+//! Entries in the order of their targets: sorted indices, and those that a plan
+//! has listed.
+
+use std::mem::MaybeUninit;
+
+use super::{CHUNK, Chunk, Part, Rooms, Run};
+use crate::memory::plan::{Listed, Listing};
+use crate::memory::tile::Next;
+use crate::memory::walk::{Component, Loop, turns};
+use crate::parallel;
+
+impl Run<'_> {
+    /// The first entry from this one on whose index is not that of the entry
+    /// before it. The indices are sorted.
+    pub(super) fn segment(&self, entry: usize) -> usize {
+        let all = turns(self.walk.nest());
+        match (&self.indices, self.walk.nest().last()) {
+            (Some(indices), Some(run)) if (1..all).contains(&entry) => {
+                // SAFETY: entries of the loop over the indices' own axes.
+                #[allow(unsafe_code)]
+                let index = |entry: usize| unsafe {
+                    indices.value(self.walk.base.after(entry, run.step).indices)
+                };
+                let (before, mut first, mut end) = (index(entry - 1), entry, all);
+                while first < end {
+                    let middle = first + (end - first) / 2;
+                    if index(middle) == before { first = middle + 1 } else { end = middle }
+                }
+                first
+            }
+            _ => entry,
+        }
+    }
+
+    /// Does all of it as a plan has listed it, in `parts` parts.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run) for a scatter, of which `listing` is one
+    /// ([`Indices::listing`]).
+    #[allow(unsafe_code)]
+    pub(in crate::memory) unsafe fn run_listed(&self, listing: &Listing, parts: usize) {
+        parallel::run(parts, &|part| self.listed(listing.part(parts, part)));
+    }
+
+    /// The updates of some targets: each chunk of them as a tile, as if the
+    /// indices had been read in this order.
+    fn listed(&self, Listed { entries, targets }: Listed<'_>) {
+        let mut slots = [[MaybeUninit::uninit(); CHUNK]; 3];
+        let mut rooms = Rooms::new(&mut slots);
+        let (walk, whole) = (self.walk, Part::whole(self.walk));
+        // Places in the list, and, since their steps are even, places in all the
+        // axes that are selected along.
+        let listed = walk.nest().last().copied().unwrap_or(Loop::ONCE);
+        let listed = Component { len: listed.len, step: listed.step.listed, at: 0 };
+        let space = walk.components.iter().map(|one| one.len).product();
+        let step = walk.components.last().map_or(0, |one| one.step);
+        let selected = Component { len: space, step, at: 0 };
+        for (entries, targets) in entries.chunks(CHUNK).zip(targets.chunks(CHUNK)) {
+            rooms.offsets.clear();
+            rooms.places.clear();
+            let inside = rooms.offsets.extend_resolved(targets, selected)
+                & rooms.places.extend_resolved(entries, listed);
+            assert!(inside, "lists of another walk");
+            let (every, next) = (None, Next::NONE);
+            let chunk = Chunk { base: walk.base, every, gaps: false, adjacent: false, next };
+            self.shared(&chunk, &rooms, &whole);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Which part of a walk a thread takes.
+
+use std::ops::Range;
+
+use crate::memory::walk::{Component, Walk};
+use crate::parallel;
+
+/// Which loop is split over threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::memory) enum Cut {
+    Shared,
+    Outer,
+    /// The loops over entries, in pieces of so many turns that follow each
+    /// other on one thread.
+    Entries(usize),
+    /// The innermost loop over entries alone.
+    Band,
+    Inner,
+    /// The loop over entries, whose indices are sorted, where they change.
+    Segments,
+    /// No loop: each part looks at all entries and takes those that select in
+    /// its share of the target, in their order.
+    Targets,
+}
+
+/// A part of a walk: a range of turns of each loop.
+///
+/// Invariant: no two parts that run side by side have all ranges in common with
+/// each other. In a gather the turns of all loops make different listed
+/// elements, so no two parts write one; a scatter cuts loops whose turns make
+/// different selected elements, or takes those in `targets` alone.
+pub(in crate::memory) struct Part {
+    pub(super) shared: Range<usize>,
+    pub(super) outer: Range<usize>,
+    pub(super) entries: Range<usize>,
+    pub(super) band: Option<Range<usize>>,
+    pub(super) inner: Range<usize>,
+    pub(super) targets: Option<Range<isize>>,
+}
+
+impl Part {
+    /// All of it.
+    #[inline]
+    pub(super) fn whole(walk: &Walk) -> Self {
+        Part {
+            shared: 0..walk.shared_turns(),
+            outer: 0..walk.outer.len,
+            entries: 0..walk.entries(),
+            band: None,
+            inner: 0..walk.inner.len,
+            targets: None,
+        }
+    }
+
+    /// Part number `part` of `parts`.
+    pub(super) fn of(walk: &Walk, cut: Cut, parts: usize, part: usize) -> Self {
+        let mut all = Part::whole(walk);
+        let share = |whole: usize| parallel::share(whole, parts, part);
+        match cut {
+            Cut::Shared => all.shared = share(all.shared.end),
+            Cut::Outer => all.outer = share(all.outer.end),
+            Cut::Entries(unit) => {
+                let units = share(all.entries.end / unit);
+                all.entries = units.start * unit..units.end * unit;
+            }
+            Cut::Segments => all.entries = share(all.entries.end),
+            Cut::Band => all.band = walk.nest().last().map(|band| share(band.len)),
+            Cut::Inner => all.inner = share(all.inner.end),
+            Cut::Targets => all.targets = Some(targets(&walk.components, parts, part)),
+        }
+        all
+    }
+}
+
+/// The offsets that part number `part` takes of those that components reach,
+/// about as many positions as the others do.
+///
+/// The outermost component, that with the longest step, decides. Two offsets
+/// that are equal are in one share, whatever else is true of them.
+pub(super) fn targets(components: &[Component], parts: usize, part: usize) -> Range<isize> {
+    let reach = |one: &Component| one.step.wrapping_mul(one.len.saturating_sub(1) as isize);
+    let low: isize = components.iter().map(|one| reach(one).min(0)).sum();
+    let high: isize = components.iter().map(|one| reach(one).max(0)).sum();
+    let whole = (high - low) as usize + 1;
+    let share = parallel::share(whole, parts, part);
+    low + share.start as isize..low + share.end as isize
+}
