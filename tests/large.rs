@@ -52,11 +52,42 @@ fn rows_gathered_past_the_caches() {
     assert_eq!(out, before);
 }
 
+/// Rolls of permuted views, which are transposed on their way, against rolls of
+/// copies in standard layout.
+fn permuted_rolls<T: Copy + PartialEq + Send + Sync>(number: impl Fn(u32) -> T) {
+    for shape in [[70, 33, 90], [64, 64, 64], [3, 17, 40]] {
+        let mut next = 0;
+        let data = Array3::from_shape_simple_fn(shape, || {
+            next += 1;
+            number(next)
+        });
+        for order in [[0, 2, 1], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let view = data.view().permuted_axes(order);
+            let copy = view.as_standard_layout().into_owned();
+            let mut out = copy.clone();
+            view.roll_into([1, 2, 3], [0, 1, 2], &mut out).unwrap();
+            assert!(out == copy.roll([1, 2, 3], [0, 1, 2]).unwrap(), "{shape:?} {order:?}");
+        }
+    }
+}
+
+#[test]
+fn rolls_of_permuted_views() {
+    permuted_rolls(|number| number as u8);
+    permuted_rolls(|number| number as u16);
+    permuted_rolls(|number| number);
+    permuted_rolls(u64::from);
+    permuted_rolls(u128::from);
+    permuted_rolls(|number| [number; 3]);
+    permuted_rolls(Some);
+}
+
 #[test]
 fn rolls_of_every_size_of_result() {
     // Rows that are shuffled, copied by blocks, staged, and long; results that
     // stay in the caches, pass them, and come in fresh pages.
-    for shape in [[90, 90, 90], [5, 7, 250_000], [200_000, 5, 9], [260, 200, 170]] {
+    for shape in [[90, 90, 90], [5, 7, 250_000], [200_000, 5, 9], [260, 200, 170], [3, 1300, 1300]]
+    {
         let mut next = 0_u32;
         let data = Array3::from_shape_simple_fn(shape, || {
             next += 1;

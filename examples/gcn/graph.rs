@@ -1,25 +1,25 @@
 //! A graph, and messages along its edges in both directions.
 
-use ndarray::{Array1, Array2, Axis, arr0};
-use opkernels::{GatherExt, Result, Scatter, ScatterExt};
+use ndarray::{Array2, Axis};
+use opkernels::{GatherExt, IndexPlan, Result, Scatter, ScatterExt};
 
 use crate::network::Real;
 
 /// Edges, each from a node to a node.
 pub(crate) struct Graph<F> {
-    from: Array1<u32>,
-    to: Array1<u32>,
+    /// Checked once, for all steps.
+    from: IndexPlan,
+    to: IndexPlan,
     /// One over the root of how many edges lead to each node, and itself, as a
     /// column.
     scale: Array2<F>,
 }
 
 impl<F: Real> Graph<F> {
-    pub(crate) fn new(nodes: usize, from: Vec<u32>, to: Vec<u32>) -> Result<Self> {
-        let (from, to) = (Array1::from(from), Array1::from(to));
-        let mut degrees = Array1::from_elem(nodes, F::one());
-        degrees.scatter_inplace(&to, &arr0(F::one()), Scatter::sum(0))?;
-        let scale = degrees.mapv(|degree| degree.sqrt().recip()).insert_axis(Axis(1));
+    pub(crate) fn new(nodes: usize, from: &[u32], to: &[u32]) -> Result<Self> {
+        let (from, to) = (IndexPlan::new(from, nodes)?, IndexPlan::new(to, nodes)?);
+        let scale = to.counts()?.mapv(|edges| F::of(1.0 / (f64::from(edges) + 1.0).sqrt()));
+        let scale = scale.insert_axis(Axis(1));
         Ok(Graph { from, to, scale })
     }
 
@@ -27,8 +27,8 @@ impl<F: Real> Graph<F> {
     pub(crate) fn of_ties(nodes: usize, ties: &[(u32, u32)]) -> Result<Self> {
         let there = ties.iter().copied();
         let back = there.clone().map(|(one, other)| (other, one));
-        let (from, to) = there.chain(back).unzip();
-        Self::new(nodes, from, to)
+        let (from, to): (Vec<_>, Vec<_>) = there.chain(back).unzip();
+        Self::new(nodes, &from, &to)
     }
 
     pub(crate) fn nodes(&self) -> usize {
@@ -36,7 +36,7 @@ impl<F: Real> Graph<F> {
     }
 
     pub(crate) fn edges(&self) -> usize {
-        self.to.len()
+        self.to.shape()[0]
     }
 
     /// What all nodes hear from their neighbours and from themselves, each edge
@@ -53,7 +53,7 @@ impl<F: Real> Graph<F> {
         self.pass(gradient, &self.to, &self.from)
     }
 
-    fn pass(&self, sent: &Array2<F>, from: &Array1<u32>, to: &Array1<u32>) -> Result<Array2<F>> {
+    fn pass(&self, sent: &Array2<F>, from: &IndexPlan, to: &IndexPlan) -> Result<Array2<F>> {
         let mut heard = sent * &self.scale;
         let messages = heard.gather(from, 0)?;
         heard.scatter_inplace(to, &messages, Scatter::sum(0))?;
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn messages_are_a_product_with_the_normalised_adjacency() {
         // 0 -> 1, 2 -> 1, 1 -> 2.
-        let graph = Graph::<f64>::new(3, vec![0, 2, 1], vec![1, 1, 2]).unwrap();
+        let graph = Graph::<f64>::new(3, &[0, 2, 1], &[1, 1, 2]).unwrap();
         let (two, three) = (2f64.sqrt(), 3f64.sqrt());
         let weights = array![
             [1.0, 0.0, 0.0],

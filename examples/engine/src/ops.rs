@@ -15,6 +15,9 @@ use tract_onnx::tract_core::ops::array;
 use tract_onnx::tract_core::transform::ModelTransform;
 use tract_onnx::tract_hir::internal::*;
 
+/// Elements that are copied in less time than a call takes to start.
+const SMALL: usize = 4096;
+
 /// Replaces tract's gathers and scatters; [`TypedModel::transform`] takes it.
 #[derive(Debug)]
 pub struct Transform;
@@ -119,9 +122,13 @@ impl Kernel {
         let Some(updates) = updates else {
             return self.fresh::<T>(&data, indices);
         };
-        // A value that nobody else reads may be changed.
-        let mut target =
-            if data.is_exclusive() { data.into_tensor() } else { self.fresh::<T>(&data, indices)? };
+        // A value that nobody else reads is changed itself. Of others tract makes
+        // a copy: a small one sooner than opkernels does, a large one later.
+        let mut target = if data.is_exclusive() || data.len() < SMALL {
+            data.into_tensor()
+        } else {
+            self.fresh::<T>(&data, indices)?
+        };
         let mut view = target.to_plain_array_view_mut::<T>()?;
         let updates = updates.to_plain_array_view::<T>()?;
         match self.call {

@@ -99,63 +99,15 @@ unsafe fn blocks<const N: usize, const MORE: bool, const GATHER: bool>(tile: &Ti
 #[allow(unsafe_code)]
 unsafe fn long<const GATHER: bool>(tile: &Tile<'_>) {
     let bytes = tile.inner.len * tile.size;
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if let Some(avx2) = cpu::Avx2::detect().filter(|_| (STEPS..=MEDIUM).contains(&bytes)) {
-        return avx2.call(
-            #[inline(always)]
-            || {
-                each_long::<GATHER>(
-                    tile,
-                    #[inline(always)]
-                    // SAFETY: the caller's promise, for each row.
-                    |from, to| unsafe { steps(from, to, bytes) },
-                );
-            },
-        );
-    }
     // SAFETY: the caller's promise, for each row.
-    each_long::<GATHER>(tile, |from, to| unsafe { from.copy_to_nonoverlapping(to, bytes) });
-}
-
-/// Calls `copy` with the ends of each row, and asks for those that follow.
-#[inline(always)]
-fn each_long<const GATHER: bool>(tile: &Tile<'_>, copy: impl Fn(*const u8, *mut u8)) {
-    let bytes = tile.inner.len * tile.size;
-    let copy = |selected, listed| {
+    let copy = |selected, listed| unsafe {
         let (from, to) = ends::<GATHER>(selected, listed);
-        copy(from, to);
+        from.copy_to_nonoverlapping(to, bytes);
     };
     if tile.spread {
         tile.each_row_ahead(distance(bytes), |row| cpu::prefetch(row, bytes), copy);
     } else {
         tile.each_row(copy);
-    }
-}
-
-/// Rows of these lengths in bytes are copied in steps of four vectors of AVX2:
-/// 4000 rows of 3 KB took 352 µs by `memcpy` for each where caches held them,
-/// 2.8 ms where they did not, and take 300 and 2.2.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-const STEPS: usize = 1 << 10;
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-const MEDIUM: usize = 32 << 10;
-
-/// Copies a row, the end of which overlaps with what is before it.
-///
-/// # Safety
-/// `bytes` can be read from `from` and written to `to`, there are at least 128,
-/// and the two do not overlap.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-#[allow(unsafe_code)]
-#[inline(always)]
-unsafe fn steps(from: *const u8, to: *mut u8, bytes: usize) {
-    const STEP: usize = 128;
-    // SAFETY: the caller's promise; each step lies in the row.
-    unsafe {
-        for at in (0..bytes - STEP).step_by(STEP) {
-            from.add(at).copy_to_nonoverlapping(to.add(at), STEP);
-        }
-        from.add(bytes - STEP).copy_to_nonoverlapping(to.add(bytes - STEP), STEP);
     }
 }
 

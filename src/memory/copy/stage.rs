@@ -62,8 +62,8 @@ impl Stage {
     }
 
     /// How many rows of so many bytes there is room for.
-    pub(in crate::memory) fn rows(bytes: usize) -> usize {
-        ROOM / bytes.max(1)
+    pub(in crate::memory) const fn rows(bytes: usize) -> usize {
+        ROOM / if bytes == 0 { 1 } else { bytes }
     }
 
     /// Where rows from `source` are put together.

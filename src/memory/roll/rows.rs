@@ -23,6 +23,11 @@ pub(super) struct Row {
     pub(super) shift: usize,
 }
 
+/// Longer rows are sent on without being put together: they fill most lines by
+/// themselves.
+const ALONE: usize = threshold(4 << 10, 128);
+const _: () = assert!(Stage::rows(ALONE) > 0);
+
 impl Row {
     /// The runs of a row, the longer one first, so that memory is read in
     /// order.
@@ -335,10 +340,12 @@ impl Rotate {
         // SAFETY: the caller's promise, for each row; plain elements are
         // initialised bytes, and the stage has room for a group of rows.
         unsafe {
-            if Stage::rows(self.row.len) == 0 {
-                for Piece { from, to: at, len } in self.row.pieces() {
-                    let from = source(group.start).add(from);
-                    stage::straight(from, to.add(at), len, past);
+            if self.row.len > ALONE {
+                for k in group {
+                    let to = tile.listed.wrapping_offset(tile.places.at(k));
+                    for Piece { from, to: at, len } in self.row.pieces() {
+                        stage::straight(source(k).add(from), to.add(at), len, past);
+                    }
                 }
                 return;
             }

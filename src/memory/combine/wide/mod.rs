@@ -211,7 +211,7 @@ impl Group<'_> {
         let lane_step = if *inside { wide.slot } else { bins * wide.slot } as isize;
         // SAFETY: there is a slot for each target of these lanes.
         #[allow(unsafe_code)]
-        self.each_run(&components, lane_step, |target, step, slot, len, _| unsafe {
+        self.each_run(&components, lane_step, &|target, step, slot, len, _| unsafe {
             wide.start(target, step, slots.wrapping_add(slot), len);
         });
         // Slots (selected) and updates (listed).
@@ -232,7 +232,7 @@ impl Group<'_> {
         let Some(divide_row) = wide.divide_row else {
             // SAFETY: as for the start.
             #[allow(unsafe_code)]
-            self.each_run(&components, lane_step, |target, step, slot, len, _| unsafe {
+            self.each_run(&components, lane_step, &|target, step, slot, len, _| unsafe {
                 wide.finish(slots.wrapping_add(slot), target, step, len, building.init);
             });
             return true;
@@ -243,7 +243,7 @@ impl Group<'_> {
         let counts = &rooms.counts;
         // SAFETY: as for the start.
         #[allow(unsafe_code)]
-        self.each_run(&components, lane_step, |target, step, slot, len, row| unsafe {
+        self.each_run(&components, lane_step, &|target, step, slot, len, row| unsafe {
             if counts[row] > 0 {
                 let slots = slots.wrapping_add(slot);
                 divide_row(slots, len, counts[row] + u32::from(building.init));
@@ -265,7 +265,7 @@ impl Group<'_> {
         &self,
         components: &Components,
         lane_step: isize,
-        run: impl Fn(*mut u8, isize, usize, usize, usize),
+        run: &dyn Fn(*mut u8, isize, usize, usize, usize),
     ) {
         let Plan { building, rows, .. } = self.plan;
         let (numbers, _) = steps(building.components, 1, 1);
