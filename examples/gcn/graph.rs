@@ -1,13 +1,15 @@
 //! A graph, and messages along its edges in both directions.
 
-use ndarray::{Array2, Axis};
-use opkernels::{GatherExt, IndexPlan, Result, Scatter, ScatterExt};
+use ndarray::{Array2, Axis, Ix1};
+use opkernels::{AsIndices, GatherExt, IndexPlan, Result, Scatter, ScatterExt};
 
 use crate::network::Real;
 
 /// Edges, each from a node to a node.
 pub(crate) struct Graph<F> {
-    /// Checked once, for all steps.
+    /// The nodes that edges lead from, and to.
+    ends: [Vec<u32>; 2],
+    /// The same, checked once for all steps.
     from: IndexPlan,
     to: IndexPlan,
     /// One over the root of how many edges lead to each node, and itself, as a
@@ -16,11 +18,12 @@ pub(crate) struct Graph<F> {
 }
 
 impl<F: Real> Graph<F> {
-    pub(crate) fn new(nodes: usize, from: &[u32], to: &[u32]) -> Result<Self> {
+    pub(crate) fn new(nodes: usize, ends: [Vec<u32>; 2]) -> Result<Self> {
+        let [from, to] = &ends;
         let (from, to) = (IndexPlan::new(from, nodes)?, IndexPlan::new(to, nodes)?);
         let scale = to.counts()?.mapv(|edges| F::of(1.0 / (f64::from(edges) + 1.0).sqrt()));
         let scale = scale.insert_axis(Axis(1));
-        Ok(Graph { from, to, scale })
+        Ok(Graph { ends, from, to, scale })
     }
 
     /// Each tie in both directions.
@@ -28,7 +31,7 @@ impl<F: Real> Graph<F> {
         let there = ties.iter().copied();
         let back = there.clone().map(|(one, other)| (other, one));
         let (from, to): (Vec<_>, Vec<_>) = there.chain(back).unzip();
-        Self::new(nodes, &from, &to)
+        Self::new(nodes, [from, to])
     }
 
     pub(crate) fn nodes(&self) -> usize {
@@ -46,6 +49,12 @@ impl<F: Real> Graph<F> {
         self.pass(sent, &self.from, &self.to)
     }
 
+    /// The same by indices that each call checks anew.
+    pub(crate) fn hear_unplanned(&self, sent: &Array2<F>) -> Result<Array2<F>> {
+        let [from, to] = &self.ends;
+        self.pass(sent, from, to)
+    }
+
     /// The gradient with respect to what was sent, from that with respect to
     /// what was heard. A gather's gradient is a scatter by the same indices and
     /// the other way round, so messages go back from receivers to senders.
@@ -53,7 +62,12 @@ impl<F: Real> Graph<F> {
         self.pass(gradient, &self.to, &self.from)
     }
 
-    fn pass(&self, sent: &Array2<F>, from: &IndexPlan, to: &IndexPlan) -> Result<Array2<F>> {
+    fn pass<I: AsIndices<Dim = Ix1>>(
+        &self,
+        sent: &Array2<F>,
+        from: &I,
+        to: &I,
+    ) -> Result<Array2<F>> {
         let mut heard = sent * &self.scale;
         let messages = heard.gather(from, 0)?;
         heard.scatter_inplace(to, &messages, Scatter::sum(0))?;
@@ -71,7 +85,7 @@ mod tests {
     #[test]
     fn messages_are_a_product_with_the_normalised_adjacency() {
         // 0 -> 1, 2 -> 1, 1 -> 2.
-        let graph = Graph::<f64>::new(3, &[0, 2, 1], &[1, 1, 2]).unwrap();
+        let graph = Graph::<f64>::new(3, [vec![0, 2, 1], vec![1, 1, 2]]).unwrap();
         let (two, three) = (2f64.sqrt(), 3f64.sqrt());
         let weights = array![
             [1.0, 0.0, 0.0],

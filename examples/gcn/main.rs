@@ -114,6 +114,7 @@ fn run(options: &Options) -> Outcome<()> {
         made.graph.edges(),
         made.told.len()
     );
+    compare(&made, options.steps)?;
     println!("by features alone: {:.1}% of the others", 100.0 * data::told_by_features(&made)?);
     let mut network = Network::new([data::FEATURES, 16, data::COMMUNITIES], random);
     let learned = train(&mut network, &made, 0.02, options.steps)?;
@@ -137,6 +138,37 @@ fn check_gradients(network: &Network<f64>, task: &Task<f64>) -> Outcome<()> {
         weights += gradient.len();
     }
     println!("gradients of {weights} weights agree with finite differences");
+    Ok(())
+}
+
+/// Passes messages along all edges step after step, by plans of the edges and by
+/// the indices themselves, which must come to the same bits.
+fn compare(task: &Task<f32>, steps: usize) -> Outcome<()> {
+    let bar = ProgressBar::new(2 * steps as u64);
+    bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len}, {eta} left: {msg}")?);
+    let mut heard = Vec::new();
+    for planned in [true, false] {
+        let way = if planned { "with plans" } else { "without" };
+        bar.set_message(way);
+        // The first step makes what a plan keeps.
+        let mut nodes = task.graph.hear(&task.features)?;
+        let start = Instant::now();
+        for _ in 0..steps {
+            nodes = if planned {
+                task.graph.hear(&nodes)?
+            } else {
+                task.graph.hear_unplanned(&nodes)?
+            };
+            bar.inc(1);
+        }
+        let edges = (task.graph.edges() * steps) as f64 / start.elapsed().as_secs_f64();
+        bar.suspend(|| println!("{:.1} million edges a second {way}", edges / 1e6));
+        heard.push(nodes);
+    }
+    bar.finish_and_clear();
+    if heard[0].iter().map(|x| x.to_bits()).ne(heard[1].iter().map(|x| x.to_bits())) {
+        return Err("plans and indices have come to different messages".into());
+    }
     Ok(())
 }
 

@@ -199,9 +199,9 @@ mod tests {
     #[test]
     fn gradients_are_those_of_finite_differences() {
         let random = &mut Rng::with_seed(3);
-        let (from, to) = ([0, 1, 2, 2, 3, 4, 0], [1, 2, 0, 3, 4, 0, 4]);
+        let ends = [vec![0, 1, 2, 2, 3, 4, 0], vec![1, 2, 0, 3, 4, 0, 4]];
         let task = Task {
-            graph: Graph::new(5, &from, &to).unwrap(),
+            graph: Graph::new(5, ends).unwrap(),
             features: Array2::from_shape_simple_fn((5, 3), || random.f64() - 0.5),
             told: array![4, 0],
             classes: array![0, 1, 2, 0, 2],

@@ -24,8 +24,8 @@ use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
 /// Shares are cut between bins of neighbouring targets, at most so many: few
-/// enough to be counted in the first cache.
-const BINS: usize = threshold(1024, 16);
+/// enough to be counted in the second cache, enough that heavy targets are alone.
+const BINS: usize = 1 << 16;
 
 /// Entries by shares of targets. Those that select nothing are left out.
 ///
@@ -50,7 +50,7 @@ pub(in crate::memory) struct Listed<'o> {
 impl Listing {
     /// In so many shares. Targets that are not less than `space` are none.
     pub(super) fn new(targets: &[u32], space: usize, shares: usize) -> Result<Self> {
-        let (shift, bins) = bins(space);
+        let (shift, bins) = bins(space, targets.len());
         let counts = count(targets, space, bins, shift)?;
         let all: usize = counts.iter().map(|&count| count as usize).sum();
         let (mut entries, mut sorted) = (zeroed(all)?, zeroed(all)?);
@@ -136,10 +136,12 @@ fn list(targets: &[u32], range: &Range<u64>, mut entries: &mut [u32], mut sorted
 }
 
 /// By how many bits targets are wider than their bin, and how many bins there
-/// are.
-fn bins(space: usize) -> (u32, usize) {
+/// are: no more than about as many as entries.
+fn bins(space: usize, entries: usize) -> (u32, usize) {
     let last = space.saturating_sub(1);
-    let shift = (usize::BITS - last.leading_zeros()).saturating_sub(BINS.ilog2());
+    let bits = |number: usize| usize::BITS - number.leading_zeros();
+    let most = bits(entries).min(BINS.ilog2());
+    let shift = bits(last).saturating_sub(most);
     (shift, (last >> shift) + 1)
 }
 
@@ -174,11 +176,12 @@ mod tests {
 
     #[test]
     fn bins_hold_all_targets() {
-        for space in (0..3000).chain([1 << 20, (1 << 20) + 1, u32::MAX as usize]) {
-            let (shift, bins) = bins(space);
-            assert!(bins <= BINS, "{space}");
-            assert!(space == 0 || (space - 1) >> shift < bins, "{space}");
-            assert!(u32::MAX >> shift >= bins as u32 || space > 1 << 31, "{space}");
+        let spaces = (0..3000).chain([1 << 20, (1 << 20) + 1, u32::MAX as usize]);
+        for (space, entries) in spaces.flat_map(|space| [(space, 0), (space, 70), (space, 1 << 24)])
+        {
+            let (shift, bins) = bins(space, entries);
+            assert!(bins <= BINS && bins <= 2 * entries.max(1), "{space} {entries}");
+            assert!(space == 0 || (space - 1) >> shift < bins, "{space} {entries}");
         }
     }
 
@@ -228,6 +231,48 @@ mod tests {
                 let Listed { entries, targets } = listing.part(1, 0);
                 assert_eq!(entries, [1, 2, 4], "{space} in {shares}");
                 assert_eq!(targets, [3, last, last]);
+            }
+        }
+    }
+
+    /// A number below `below` by a law: uniform, or mostly small ones.
+    fn drawn(k: u32, below: u32, power: bool) -> u32 {
+        let random = f64::from(k.wrapping_mul(2_654_435_761)) / f64::from(u32::MAX);
+        let random = if power { (random.max(1e-6).powf(-0.7) - 1.0) / 16_000.0 } else { random };
+        ((random * f64::from(below)) as u32).min(below - 1)
+    }
+
+    /// What parts read and combine, for 1 to 64 of them: no part much more than
+    /// its share, or than its heaviest target makes it, and all of them little
+    /// more than one thread does that goes by the indices.
+    #[test]
+    fn parts_have_equal_work_and_little_more_than_one_alone() {
+        let (many, space) = (100_000_u32, 20_000_u32);
+        for power in [false, true] {
+            let targets: Vec<u32> = (0..many).map(|k| drawn(k, space, power)).collect();
+            let mut counts = vec![0_usize; space as usize];
+            targets.iter().for_each(|&target| counts[target as usize] += 1);
+            let heaviest = counts.iter().max().copied().unwrap_or(0);
+            for parts in [1, 2, 3, 4, 8, 16, 32, 64] {
+                let listing = Listing::new(&targets, space as usize, parts).unwrap();
+                let combined: Vec<usize> =
+                    (0..parts).map(|part| listing.part(parts, part).entries.len()).collect();
+                assert_eq!(combined.iter().sum::<usize>(), targets.len());
+                let share = targets.len() as f64 / parts as f64;
+                let most = if power { share + heaviest as f64 } else { share };
+                for own in combined {
+                    assert!(own as f64 <= 1.2 * most, "{own} of {share} in {parts}");
+                }
+                // An entry and a target of 4 bytes each, and the update, for each
+                // update; every target is read and written once a line of it.
+                for row in [4, 64, 320] {
+                    let touched = counts.iter().filter(|&&count| count > 0).count();
+                    let targets_bytes = 2 * touched * row;
+                    let listed = targets.len() * (8 + row) + targets_bytes;
+                    let serial = targets.len() * (4 + row) + targets_bytes;
+                    assert!(listed * 10 <= serial * 15, "{listed} of {serial}, rows of {row}");
+                    assert!(row < 64 || listed * 10 <= serial * 13);
+                }
             }
         }
     }
