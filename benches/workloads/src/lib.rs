@@ -15,6 +15,7 @@ pub mod harness;
 mod inputs;
 mod limit;
 mod naive;
+pub mod plans;
 pub mod roll;
 pub mod scatter;
 pub mod slices;
@@ -35,6 +36,7 @@ pub fn all() -> Vec<Workload> {
         tuples::workloads(),
         slices::workloads(),
         folds::workloads(),
+        plans::workloads(),
         tiny::workloads(),
     ]
     .into_iter()

@@ -25,7 +25,7 @@ use crate::threshold::threshold;
 
 /// Shares are cut between bins of neighbouring targets, at most so many: few
 /// enough to be counted in the second cache, enough that heavy targets are alone.
-const BINS: usize = 1 << 16;
+const BINS: usize = threshold(1 << 16, 64);
 
 /// Entries by shares of targets. Those that select nothing are left out.
 ///
