@@ -110,22 +110,30 @@ fn folds() {
 /// few, one target alone, and positions that two values name.
 #[test]
 fn sorted_indices() {
-    let sorted = |of: &dyn Fn(usize) -> i64| ArrayD::from_shape_fn(&[60_000][..], |k| of(k[0]));
+    // Enough to be split, in rows of one element and of twenty.
+    for (many, width) in [(60_000, 1), (9_000, 20)] {
+        sorted_indices_into_rows(many, width);
+    }
+}
+
+fn sorted_indices_into_rows(many: usize, width: usize) {
+    let sorted = |of: &dyn Fn(usize) -> i64| ArrayD::from_shape_fn(&[many][..], |k| of(k[0]));
+    let rows = many / 6;
     let cases = [
         sorted(&|k| k as i64 / 7),
-        sorted(&|k| k as i64 / 9000),
-        sorted(&|_| 9_999),
-        sorted(&|k| if k < 59_000 { 0 } else { k as i64 - 59_000 }),
+        sorted(&|k| k as i64 * 7 / many as i64),
+        sorted(&|_| rows as i64 - 1),
+        sorted(&|k| k as i64 - many as i64 + 1000).mapv(|index| index.max(0)),
         // The last position by its two names, in order of the values.
-        sorted(&|k| if k < 30_000 { -1 } else { 9_999 }),
+        sorted(&|k| if k < many / 2 { -1 } else { rows as i64 - 1 }),
         // Beyond the end.
         sorted(&|k| k as i64 / 3),
     ];
-    for (indices, width) in cases.iter().flat_map(|indices| [(indices, 1), (indices, 20)]) {
-        let data = array_of::<f32>(&[10_000, width], 1);
+    for indices in &cases {
+        let data = array_of::<f32>(&[rows, width], 1);
         let wide = indices.mapv(i128::from);
         let kind = Kind::Slices { axis: 0, batch_dims: 0 };
-        let updates = array_of::<f32>(&[60_000, width], 2);
+        let updates = array_of::<f32>(&[many, width], 2);
         for mode in [OutOfBounds::Skip, OutOfBounds::Clip] {
             let how = Reducing { reduction: Reduction::Sum, use_init_val: true, mode };
             let expected = oracle::reduce_of(kind, &data, &wide, &updates, &how).unwrap();
