@@ -243,3 +243,29 @@ mod halves {
         orders(bf16::from_bits, bf16::to_bits, bf16::is_nan, &corners);
     }
 }
+
+/// Rows that are taken some lanes at a time, one of them left over: each row has
+/// a count of its own in every group of lanes.
+#[test]
+fn means_of_rows_with_a_lane_left_over() {
+    let (rows, width, many) = (20_000, 17, 6_000);
+    let mut data = ndarray::Array2::<i32>::from_elem((rows, width), -7);
+    let indices = ndarray::Array1::from_shape_fn(many, |k| k * k % 5_003);
+    let updates =
+        ndarray::Array2::from_shape_fn((many, width), |(k, j)| (k * 31 + j * 7) as i32 % 1000);
+    let mut sums = ndarray::Array2::<i64>::zeros((rows, width));
+    let mut counts = vec![0_i64; rows];
+    for (k, &i) in indices.iter().enumerate() {
+        counts[i] += 1;
+        for j in 0..width {
+            sums[[i, j]] += i64::from(updates[[k, j]]);
+        }
+    }
+    let expected = ndarray::Array2::from_shape_fn((rows, width), |(i, j)| match counts[i] {
+        0 => -7,
+        count => sums[[i, j]].div_euclid(count) as i32,
+    });
+    let mean = opkernels::Scatter::mean(0).use_init_val(false);
+    opkernels::ScatterExt::scatter_inplace(&mut data, &indices, &updates, mean).unwrap();
+    assert!(data == expected);
+}

@@ -54,7 +54,7 @@ pub(in crate::memory) struct Walk {
 
 /// Loops of up to so many turns are few: in which order memory is read does not
 /// matter, and all entries are a chunk.
-pub(in crate::memory) const FEW: usize = 256;
+pub(in crate::memory) const FEW: usize = threshold(256, 4);
 
 impl Walk {
     /// Loops that were given in row-major order, not yet in that of memory.

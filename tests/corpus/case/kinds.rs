@@ -2,14 +2,14 @@
 
 use std::mem::MaybeUninit;
 
-use ndarray::ArrayD;
-use opkernels::{OutOfBounds, Reduction};
+use ndarray::{ArrayD, ArrayViewD, IxDyn};
+use opkernels::{IndexPlan, OutOfBounds, Reduction};
 
 use super::bytes::{self, Bytes, axis_len, from_front, shrink};
 use super::input::Input;
 use super::{Expected, assert_returned, assert_written, laid, target};
 use crate::common::oracle::{self, Kind, Reducing};
-use crate::common::{Index, REDUCTIONS, Reduce, Value, calls, same_contents};
+use crate::common::{Index, REDUCTIONS, Reduce, Value, calls, plan_of, same_contents};
 
 /// What an operation's indices select.
 #[derive(Debug, Clone, Copy)]
@@ -206,6 +206,32 @@ pub(super) fn gathers<A: Value, I: Index>(select: Select, bytes: &mut Bytes<'_>)
     if plain(kind) && errors {
         assert_returned(calls::read_plainly(kind, &data, &indices), &expected, Reduction::None);
     }
+    let planned = match &mode {
+        OutOfBounds::Fill(_) => OutOfBounds::Skip,
+        OutOfBounds::Clip => OutOfBounds::Clip,
+        OutOfBounds::Wrap => OutOfBounds::Wrap,
+        _ => OutOfBounds::Error,
+    };
+    if let Some(plan) = plan(kind, data.shape(), &indices, planned, &expected) {
+        assert_returned(calls::read(kind, &data, &plan, mode), &expected, Reduction::None);
+    }
+}
+
+/// The plan of a call's indices; none where these or the arguments are refused.
+fn plan<A: Value, I: Index>(
+    kind: Kind,
+    data: &[usize],
+    indices: &ArrayViewD<'_, I>,
+    mode: OutOfBounds,
+    expected: &Expected<A>,
+) -> Option<IndexPlan<IxDyn>> {
+    match plan_of(kind, data, indices, mode)? {
+        Ok(plan) => Some(plan),
+        Err(error) => {
+            assert!(expected.is_err(), "a plan is refused: {error}");
+            None
+        }
+    }
 }
 
 /// Updates of the shape that they must have, of another, or a single one.
@@ -248,6 +274,11 @@ pub(super) fn overwrites<A: Value, I: Index>(select: Select, bytes: &mut Bytes<'
     let mut target = before.clone();
     let done = calls::overwrite(kind, &mut target.view_mut(), &i, &u, mode);
     assert_written(done, (&before, &target), &expected, Reduction::None);
+    if let Some(plan) = plan(kind, contents.shape(), &i, mode, &expected) {
+        let mut target = before.clone();
+        let done = calls::overwrite(kind, &mut target.view_mut(), &plan, &u, mode);
+        assert_written(done, (&before, &target), &expected, Reduction::None);
+    }
     if plain(kind) && errors {
         let output = calls::overwritten_plainly(kind, &data.view(), &i, &u);
         assert_returned(output, &expected, Reduction::None);
@@ -271,6 +302,13 @@ pub(super) fn reduces<A: Reduce, I: Index>(select: Select, bytes: &mut Bytes<'_>
     let mut target = before.clone();
     let done = calls::reduce(kind, &mut target.view_mut(), &i, &u, &how);
     assert_written(done, (&before, &target), &expected, reduction);
+    if let Some(plan) = plan(kind, contents.shape(), &i, how.mode, &expected) {
+        let output = calls::reduced(kind, &data.view(), &plan, &u, &how);
+        assert_returned(output, &expected, reduction);
+        let mut target = before.clone();
+        let done = calls::reduce(kind, &mut target.view_mut(), &plan, &u, &how);
+        assert_written(done, (&before, &target), &expected, reduction);
+    }
 }
 
 /// Numbers folded into text: a type that is no number, and an order that shows.
@@ -288,4 +326,9 @@ fn folds<A: Value, I: Index>(given: &Given<A, I>, mode: OutOfBounds, bytes: &mut
     let (i, u) = (indices.view(), letters.view());
     let done = calls::fold(*kind, &mut target.view_mut(), &i, &u, mode, push);
     assert_written(done, (&before, &target), &expected, Reduction::None);
+    if let Some(plan) = plan(*kind, texts.shape(), &i, mode, &expected) {
+        let mut target = before.clone();
+        let done = calls::fold(*kind, &mut target.view_mut(), &plan, &u, mode, push);
+        assert_written(done, (&before, &target), &expected, Reduction::None);
+    }
 }

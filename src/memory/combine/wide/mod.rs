@@ -276,11 +276,15 @@ impl Group<'_> {
             loops.push(Loop { len: target.len, step, entries: false });
         }
         let step = Offsets { selected: self.lanes.step.selected, indices: 0, listed: lane_step };
-        loops.push(Loop { len: self.lanes.len, step, entries: false });
+        let lanes = Loop { len: self.lanes.len, step, entries: false };
+        if !*rows {
+            loops.push(lanes);
+        }
         loops.retain(|one| one.len > 1);
         loops.sort_by_key(|one| std::cmp::Reverse(one.step.listed));
         merge(&mut loops);
-        let last = loops.pop().unwrap_or(Loop::ONCE);
+        // A row is a run of its own, be it of one lane: it has a count of its own.
+        let last = if *rows { lanes } else { loops.pop().unwrap_or(Loop::ONCE) };
         let mut cursor = Cursor::new(&loops, Offsets::ZERO, 0);
         for _ in 0..turns(&loops) {
             let (at, _) = cursor.take(1);
