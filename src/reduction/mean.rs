@@ -57,6 +57,31 @@ floats!(f32: f32, f64: f64);
 #[cfg(feature = "num-complex")]
 floats!(num_complex::Complex<f32>: f32, num_complex::Complex<f64>: f64);
 
+/// An integer of up to 32 bits as one of 64, which holds the sum of fewer than
+/// `2^31` of them.
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Widened(i64);
+
+impl Running for Widened {
+    type Slot = Counted<i64>;
+
+    #[inline(always)]
+    fn slot(self) -> Self::Slot {
+        Counted { sum: self.0, count: 0 }
+    }
+    #[inline(always)]
+    fn add(slot: Self::Slot, update: Self) -> Self::Slot {
+        Counted { sum: slot.sum.wrapping_add(update.0), count: slot.count.wrapping_add(1) }
+    }
+    #[inline(always)]
+    fn mean(slot: Self::Slot, more: u32) -> Self {
+        let count = slot.count.wrapping_add(more);
+        let [mean] = floor([slot.sum as u64], (count + u32::from(count == 0)).into());
+        Widened(mean as i64)
+    }
+}
+
 /// The integers of 64 bits keep one of 128, whose low 96 bits are the sum of up
 /// to `2^32` numbers and whose high bits count them: one addition does both. A
 /// sum that is negative borrows from the count, which is what is left when the

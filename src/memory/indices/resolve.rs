@@ -96,7 +96,7 @@ fn resolve_slice<I: Meaning>(
 /// The function is called with numbers of indices that can be read.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn every<I: Meaning, const N: usize>(start: *const u8) -> impl Fn(usize) -> I {
+unsafe fn every<I: Meaning, const N: usize>(start: *const u8) -> impl Fn(usize) -> I + Copy {
     let start = start.cast::<I>();
     // SAFETY: the caller's promise.
     move |k| unsafe { *start.wrapping_add(k * N) }
@@ -104,7 +104,7 @@ unsafe fn every<I: Meaning, const N: usize>(start: *const u8) -> impl Fn(usize) 
 
 #[inline(always)]
 fn resolve_each<I: Meaning>(
-    indices: impl Iterator<Item = I>,
+    indices: impl Iterator<Item = I> + Clone,
     component: Component,
     policy: Policy,
     offsets: &mut [MaybeUninit<isize>],
@@ -122,37 +122,37 @@ fn resolve_each<I: Meaning>(
 
 #[inline(always)]
 fn resolve_to<I: Meaning>(
-    indices: impl Iterator<Item = I>,
+    indices: impl Iterator<Item = I> + Clone,
     len: usize,
     policy: Policy,
     offsets: &mut [MaybeUninit<isize>],
     offset: impl Fn(u64) -> isize,
 ) -> bool {
-    let slots = offsets.iter_mut().zip(indices);
+    let slots = offsets.iter_mut().zip(indices.clone());
+    if policy == Policy::Clip {
+        slots.for_each(|(slot, index)| {
+            slot.write(offset(index.clip(len).min(len - 1) as u64));
+        });
+        return true;
+    }
     // Negative where a position was out of bounds.
     let mut bits = 0;
     let last = len as i64 - 1;
-    match policy {
-        Policy::Refuse => slots.for_each(|(slot, index)| {
-            let position = index.position(len);
-            bits |= position as i64 | last.wrapping_sub(position as i64);
-            slot.write(offset(position));
-        }),
-        Policy::Skip => slots.for_each(|(slot, index)| {
-            let position = index.position(len);
-            let outside = position as i64 | last.wrapping_sub(position as i64);
-            bits |= outside;
-            slot.write(if outside < 0 { NOWHERE } else { offset(position) });
-        }),
-        Policy::Clip => slots.for_each(|(slot, index)| {
-            slot.write(offset(index.clip(len).min(len - 1) as u64));
-        }),
-        Policy::Wrap => slots.for_each(|(slot, index)| {
+    slots.for_each(|(slot, index)| {
+        let position = index.position(len);
+        let outside = position as i64 | last.wrapping_sub(position as i64);
+        bits |= outside;
+        slot.write(if outside < 0 { NOWHERE } else { offset(position) });
+    });
+    if bits < 0 && policy == Policy::Wrap {
+        // Divisions are for those alone that are out of bounds.
+        offsets.iter_mut().zip(indices).for_each(|(slot, index)| {
             let position = index.position(len);
             let inside = position < len as u64;
             let position = if inside { position } else { index.wrap(len).min(len - 1) as u64 };
             slot.write(offset(position));
-        }),
+        });
+        return true;
     }
     bits >= 0
 }

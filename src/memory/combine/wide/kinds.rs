@@ -16,7 +16,7 @@
 
 use super::super::kernels::{self, Run};
 use super::{integers, slots};
-use crate::reduction::{Reduction, Running};
+use crate::reduction::{Reduction, Running, Widened};
 
 /// Elements to as many values.
 pub(super) type Widen = unsafe fn(*const u8, *mut u8, usize);
@@ -89,6 +89,18 @@ pub(crate) fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Wid
     })
 }
 
+/// The same with the slots of `A`, which is what its values are.
+fn counted<A: Running>(wide: Wide) -> Wide {
+    Wide {
+        slot: size_of::<A::Slot>(),
+        lift: Some((slots::start::<A>, slots::divide::<A>)),
+        adds_slots: false,
+        add: slots::add::<A>,
+        divide_row: None,
+        ..wide
+    }
+}
+
 /// Means of integers of up to 32 bits.
 pub(crate) fn small_integer<A: integers::Small>(
     reduction: Reduction,
@@ -111,17 +123,15 @@ pub(crate) fn small_integer<A: integers::Small>(
         ..in_64_bits
     };
     let bits = usize::BITS - extent.updates.leading_zeros();
+    let short = size_of::<A>() < 4;
     Some(match bits {
         _ if reduction != Reduction::Mean => return None,
-        _ if extent.rows && bits <= 31 => in_64_bits,
-        ..=15 => packed(integers::lift::<48>, integers::divide::<48>),
-        ..=23 if size_of::<A>() < 4 => packed(integers::lift::<40>, integers::divide::<40>),
-        _ => Wide {
-            slot: size_of::<<i64 as Running>::Slot>(),
-            adds_slots: false,
-            add: slots::add::<i64>,
-            ..packed(slots::start::<i64>, slots::divide::<i64>)
-        },
+        // From here on sums may need more than 64 bits.
+        32.. => counted::<i64>(in_64_bits),
+        _ if extent.rows => in_64_bits,
+        ..16 => packed(integers::lift::<48>, integers::divide::<48>),
+        16..24 if short => packed(integers::lift::<40>, integers::divide::<40>),
+        16.. => counted::<Widened>(in_64_bits),
     })
 }
 
@@ -147,12 +157,7 @@ pub(crate) fn half<A: super::halves::Half>(reduction: Reduction, extent: Extent)
             let divide_row = Some(slots::divide_row::<f32> as DivideRow);
             Wide { divide_row, ..in_f32(kernels::sum::<f32>(), 0.0) }
         }
-        Reduction::Mean => Wide {
-            slot: size_of::<<f32 as Running>::Slot>(),
-            lift: Some((slots::start::<f32>, slots::divide::<f32>)),
-            adds_slots: false,
-            ..in_f32(slots::add::<f32>, 0.0)
-        },
+        Reduction::Mean => counted::<f32>(in_f32(slots::add::<f32>, 0.0)),
         _ => return None,
     })
 }
