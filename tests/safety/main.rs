@@ -26,4 +26,6 @@ mod overflows;
 mod panics;
 #[cfg(all(target_os = "linux", feature = "rayon", not(miri)))]
 mod refused_threads;
+#[cfg(all(feature = "rayon", not(target_family = "wasm")))]
+mod stolen_work;
 mod threads;

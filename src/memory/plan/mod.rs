@@ -169,13 +169,22 @@ impl Positions {
 
     /// The entries in as many shares of targets as there are threads. Nothing
     /// where memory is refused, or an index stands for several updates.
+    ///
+    /// It is made outside of its cell: a thread that waits for parts of it may be
+    /// given another task, which asks for the same listing and would wait for
+    /// itself. Tasks that ask at the same time each make one, and one is kept.
     pub(super) fn listing(&self) -> Option<&Listing> {
-        let made = || {
-            let own = self.stored() == self.shape.iter().product();
-            let targets = if own { self.targets()? } else { return None };
-            Listing::new(&targets, self.space()?, parallel::threads()).ok()
-        };
-        self.listing.get_or_init(made).as_ref()
+        if let Some(made) = self.listing.get() {
+            return made.as_ref();
+        }
+        let made = self.made_listing();
+        self.listing.get_or_init(|| made).as_ref()
+    }
+
+    fn made_listing(&self) -> Option<Listing> {
+        let own = self.stored() == self.shape.iter().product();
+        let targets = if own { self.targets()? } else { return None };
+        Listing::new(&targets, self.space()?, parallel::threads()).ok()
     }
 
     /// Makes the listing now.
@@ -205,6 +214,7 @@ impl Positions {
     /// axes.
     pub(crate) fn counts(&self) -> Result<&[u32]> {
         let bytes = self.space().map_or(usize::MAX, |space| space.saturating_mul(4));
+        // On this thread alone, so that nobody waits for himself.
         let made = self.counts.get_or_init(|| self.count());
         made.as_deref().ok_or(Error::AllocationFailed { bytes })
     }
