@@ -40,16 +40,20 @@ small() {
 
 i686() {
   echo 'int main(void) { return 0; }' | "${CC:-cc}" -m32 -xc -o /dev/null - 2>/dev/null ||
-    fail "the C compiler has no 32 bits: apt-get install gcc-multilib, or your system's package of that name"
+    fail "the C compiler has no 32 bits: apt-get install gcc-multilib (beside a gcc for aarch64 Debian only takes gcc-12-multilib)"
   need_standard_library i686-unknown-linux-gnu
   guarded --target i686-unknown-linux-gnu
 }
 
 aarch64() {
   need_program qemu-aarch64 "apt-get install qemu-user, or your system's package of that name"
-  need_program aarch64-linux-gnu-gcc "apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+  # Debian's packages have the version in the name where they stand beside
+  # gcc-multilib.
+  local linker
+  linker=$(compgen -c aarch64-linux-gnu-gcc | grep -E -- '-gcc(-[0-9]+)?$' | sort | head -n 1) ||
+    fail "aarch64-linux-gnu-gcc is missing: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross (beside gcc-multilib: gcc-12-aarch64-linux-gnu)"
   need_standard_library aarch64-unknown-linux-gnu
-  export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+  export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$linker
   export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"
   # An emulated call takes ten times as long.
   GUARD_CALLS=$((GUARD_CALLS / 10 + 1)) guarded --target aarch64-unknown-linux-gnu

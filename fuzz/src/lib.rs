@@ -12,7 +12,7 @@ mod common;
 
 /// Checks a call whose clones or function panic, or whose memory is refused.
 pub fn faults(input: &[u8]) {
-    case::faults::check(input);
+    case::on_a_pool(case::faults::check, input);
 }
 
 /// Checks the gather that the bytes stand for.

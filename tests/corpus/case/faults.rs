@@ -1,5 +1,5 @@
-//! Calls that others disturb: clones and functions that panic at their k-th call,
-//! and memory that is refused at the k-th request. Nothing is dropped twice, nothing
+//! Calls that others disturb, by indices and by plans: clones and functions that panic
+//! at their k-th call, and memory that is refused at the k-th request. Nothing is dropped twice, nothing
 //! is lost, targets hold values; and the same call, undisturbed, gives the right
 //! result.
 
@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind, set_h
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
-use ndarray::{ArrayD, ArrayViewMutD};
-use opkernels::{Error, OutOfBounds, Reduction, Result, RollExt};
+use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, IxDyn};
+use opkernels::{Error, IndexPlan, OutOfBounds, Reduction, Result, RollExt};
 
 use super::bytes::{self, Bytes, shrink};
 use super::input::Input;
@@ -16,7 +16,7 @@ use super::kinds::{Select, elements, slices, tuples};
 use super::refusals::{SMALLEST, refusing};
 use super::{Expected, assert_returned, laid, target};
 use crate::common::oracle::{self, Kind, Reducing};
-use crate::common::{Laid, REDUCTIONS, Value, calls, same_contents};
+use crate::common::{Laid, REDUCTIONS, Value, calls, plan_of, same_contents};
 
 /// Elements live and fuses burn for the whole process.
 static TURN: Mutex<()> = Mutex::new(());
@@ -204,14 +204,22 @@ fn panics<A: Fragile>(bytes: &mut Bytes<'_>) {
     let contents = data.contents();
     let wide = indices.contents().mapv(i128::from);
     let (d, i) = (data.view(), indices.view());
+    let plan = plan_of(kind, d.shape(), &i, OutOfBounds::Error).and_then(Result::ok);
     match bytes.below(4) {
         0 => {
             let expected = oracle::read(kind, &contents, &wide, &OutOfBounds::Error);
-            returned(number, &expected, || calls::read(kind, &d, &i, OutOfBounds::Error));
             let shape = expected.as_ref().map_or(vec![2], |out| out.shape().to_vec());
-            written((&target(&shape, bytes), number), &expected, |out| {
+            let target = target(&shape, bytes);
+            returned(number, &expected, || calls::read(kind, &d, &i, OutOfBounds::Error));
+            written((&target, number), &expected, |out| {
                 calls::read_into(kind, &d, &i, OutOfBounds::Error, out)
             });
+            if let Some(plan) = plan {
+                returned(number, &expected, || calls::read(kind, &d, &plan, OutOfBounds::Error));
+                written((&target, number), &expected, |out| {
+                    calls::read_into(kind, &d, &plan, OutOfBounds::Error, out)
+                });
+            }
         }
         1 => {
             let shift = bytes.byte() as i64 - 99;
@@ -232,16 +240,28 @@ fn panics<A: Fragile>(bytes: &mut Bytes<'_>) {
             let mode = OutOfBounds::Error;
             if write == 2 {
                 let expected = oracle::overwrite_of(kind, &contents, &wide, &values, &mode);
+                let before = laid(&contents, bytes);
                 returned(number, &expected, || calls::overwritten(kind, &d, &i, &u, mode));
-                written((&laid(&contents, bytes), number), &expected, |target| {
+                written((&before, number), &expected, |target| {
                     calls::overwrite(kind, target, &i, &u, mode)
                 });
+                if let Some(plan) = plan {
+                    written((&before, number), &expected, |target| {
+                        calls::overwrite(kind, target, &plan, &u, mode)
+                    });
+                }
             } else {
                 let change = |held: &mut A, update: &A| held.clone_from(update);
                 let expected = oracle::fold(kind, &contents, &wide, &values, &mode, change);
-                written((&laid(&contents, bytes), number), &expected, |target| {
+                let before = laid(&contents, bytes);
+                written((&before, number), &expected, |target| {
                     calls::fold(kind, target, &i, &u, mode, change)
                 });
+                if let Some(plan) = plan {
+                    written((&before, number), &expected, |target| {
+                        calls::fold(kind, target, &plan, &u, mode, change)
+                    });
+                }
             }
         }
     }
@@ -269,10 +289,15 @@ fn refused(bytes: &mut Bytes<'_>) {
     let contents = data.contents();
     let wide = indices.contents().mapv(i128::from);
     let (d, i) = (data.view(), indices.view());
+    let plan = planned((kind, number), d.shape(), &i);
     if bytes.once_in(3) {
         let expected = oracle::read(kind, &contents, &wide, &OutOfBounds::Error);
         let read = || calls::read(kind, &d, &i, OutOfBounds::Error);
         assert_refused(refusing(number, read), &expected, Reduction::None);
+        if let Some(plan) = plan {
+            let read = || calls::read(kind, &d, &plan, OutOfBounds::Error);
+            assert_refused(refusing(number, read), &expected, Reduction::None);
+        }
         let shift = i64::from(bytes.byte());
         let expected = oracle::roll(&contents, &[shift], &[0]);
         assert_refused(refusing(number, || d.roll(shift, 0)), &expected, Reduction::None);
@@ -290,9 +315,34 @@ fn refused(bytes: &mut Bytes<'_>) {
     let expected = oracle::reduce_of(kind, &contents, &wide, &updates.contents(), &how);
     let reduced = || calls::reduced(kind, &d, &i, &u, &how);
     assert_refused(refusing(number, reduced), &expected, reduction);
-    in_place((&laid(&contents, bytes), number), &expected, reduction, |target| {
+    let before = laid(&contents, bytes);
+    in_place((&before, number), &expected, reduction, |target| {
         calls::reduce(kind, target, &i, &u, &how)
     });
+    // Twice: the first makes the lists and counts that a plan keeps, or may not.
+    for plan in plan.iter().chain(&plan) {
+        in_place((&before, number), &expected, reduction, |target| {
+            calls::reduce(kind, target, plan, &u, &how)
+        });
+    }
+}
+
+/// A plan of the indices: one to whose making memory was refused, where it was made
+/// all the same.
+fn planned(
+    (kind, number): (Kind, u32),
+    data: &[usize],
+    indices: &ArrayViewD<'_, i64>,
+) -> Option<IndexPlan<IxDyn>> {
+    let make = || plan_of(kind, data, indices, OutOfBounds::Error);
+    let (plan, refused) = refusing(number, make);
+    match plan? {
+        Err(Error::AllocationFailed { bytes }) => {
+            assert!(refused && bytes >= SMALLEST, "{bytes} bytes were not refused");
+            make()?.ok()
+        }
+        plan => plan.ok(),
+    }
 }
 
 fn in_place<A: Value>(

@@ -1,16 +1,18 @@
-//! Gather: `gather`, `gather_with`, `gather_into`, of static rank too.
+//! Gather: `gather`, `gather_with`, `gather_into`, of static rank too; and what all
+//! gathers have in common, by plans too.
 
 use ndarray::{Ix1, Ix2};
 use opkernels::{Gather, GatherExt, OutOfBounds, Reduction};
 
 use super::bytes::{self, Bytes, axis_len, from_front, shrink};
 use super::input::Input;
+use super::kinds::{Select, gathers};
 use super::{Expected, Huge, Line, Page, assert_returned, assert_written, target};
 use crate::common::{Index, Value, oracle};
 
 pub(crate) fn check(input: &[u8]) {
     let mut bytes = Bytes::new(input);
-    match bytes.below(20) {
+    match bytes.below(28) {
         0 => run::<u8, i8>(&mut bytes),
         1 => run::<u8, u64>(&mut bytes),
         2 => run::<i32, i32>(&mut bytes),
@@ -29,6 +31,14 @@ pub(crate) fn check(input: &[u8]) {
         15 => run::<Page, i64>(&mut bytes),
         16 => run::<Huge, i64>(&mut bytes),
         17 => run::<u128, i64>(&mut bytes),
+        18 => gathers::<u8, i32>(Select::Slices, &mut bytes),
+        19 => gathers::<f32, i64>(Select::Slices, &mut bytes),
+        20 => gathers::<[f32; 3], u64>(Select::Slices, &mut bytes),
+        21 => gathers::<Line, i64>(Select::Slices, &mut bytes),
+        22 => gathers::<Page, i32>(Select::Slices, &mut bytes),
+        23 => gathers::<String, i64>(Select::Slices, &mut bytes),
+        24 => gathers::<u16, u8>(Select::Slices, &mut bytes),
+        25 => gathers::<f64, isize>(Select::Slices, &mut bytes),
         _ => run::<i16, i64>(&mut bytes),
     }
 }

@@ -1,18 +1,20 @@
 //! Scatter elements: `scatter_elements`, `scatter_elements_with`,
-//! `scatter_elements_inplace` with an axis and with attributes.
+//! `scatter_elements_inplace` with an axis and with attributes; and what all scatters
+//! have in common, folds and plans too.
 
 use ndarray::{Array, Ix1};
 use opkernels::{OutOfBounds, Reduction, ScatterElementsExt};
 
 use super::bytes::{self, Bytes, axis_len, from_front, shrink};
 use super::input::Input;
+use super::kinds::{self, Select};
 use super::{Expected, Huge, Line, Page, assert_returned, assert_written, laid};
 use crate::common::oracle::{self, Scatter};
 use crate::common::{Index, Reduce, Value};
 
 pub(crate) fn check(input: &[u8]) {
     let mut bytes = Bytes::new(input);
-    match bytes.below(22) {
+    match bytes.below(32) {
         0 => reduces::<u8, i8>(&mut bytes),
         1 => reduces::<u8, u64>(&mut bytes),
         2 => reduces::<i32, i32>(&mut bytes),
@@ -34,6 +36,15 @@ pub(crate) fn check(input: &[u8]) {
         18 => reduces::<f32, i32>(&mut bytes),
         19 => overwrites::<Page, i64>(&mut bytes),
         20 => overwrites::<Huge, i64>(&mut bytes),
+        21 => kinds::reduces::<f32, i64>(Select::Elements, &mut bytes),
+        22 => kinds::reduces::<u8, i32>(Select::Elements, &mut bytes),
+        23 => kinds::reduces::<i64, u64>(Select::Elements, &mut bytes),
+        24 => kinds::reduces::<i16, u8>(Select::Elements, &mut bytes),
+        25 => kinds::reduces::<f64, i64>(Select::Elements, &mut bytes),
+        26 => kinds::overwrites::<[f32; 3], i64>(Select::Elements, &mut bytes),
+        27 => kinds::overwrites::<String, i64>(Select::Elements, &mut bytes),
+        28 => kinds::overwrites::<Page, i32>(Select::Elements, &mut bytes),
+        29 => kinds::overwrites::<u32, i64>(Select::Elements, &mut bytes),
         _ => reduces::<i64, i64>(&mut bytes),
     }
 }
