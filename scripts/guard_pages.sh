@@ -54,7 +54,8 @@ aarch64() {
     fail "aarch64-linux-gnu-gcc is missing: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross (beside gcc-multilib: gcc-12-aarch64-linux-gnu)"
   need_standard_library aarch64-unknown-linux-gnu
   export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$linker
-  export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+  export GUARD_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+  export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=$GUARD_RUNNER
   # An emulated call takes ten times as long.
   GUARD_CALLS=$((GUARD_CALLS / 10 + 1)) guarded --target aarch64-unknown-linux-gnu
 }

@@ -1,6 +1,9 @@
 //! Calls from threads of every kind: tasks of rayon, pools of any size, many
 //! threads of the system at once, and those on which another call panicked.
 
+#[cfg(all(feature = "rayon", not(any(miri, target_family = "wasm"))))]
+mod faulty_pools;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::{Array1, Array2, Axis};

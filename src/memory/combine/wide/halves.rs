@@ -4,6 +4,7 @@ use half::{bf16, f16};
 
 use super::kinds::{Narrow, Widen};
 use super::runs::{pairwise, widest};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::memory::cpu;
 
 /// A type that builds up in `f32`.
