@@ -121,6 +121,12 @@
 //! `indices`, so floating-point sums do too. Without the feature `rayon`
 //! everything runs on the calling thread.
 //!
+//! A thread that waits for parts of a call is given other tasks of the pool
+//! meanwhile, as in [`rayon::join`](https://docs.rs/rayon/latest/rayon/fn.join.html).
+//! So hold no lock during a call that tasks of that pool take: one of them may
+//! come to run on the very thread that the lock waits for, and neither goes on.
+//! Calls themselves hold no lock while they wait.
+//!
 //! # Features
 //!
 //! - `rayon` (default): run large calls on several threads.
@@ -157,6 +163,7 @@ mod scatter;
 mod scatter_elements;
 mod scatter_nd;
 mod sealed;
+mod sync;
 mod threshold;
 
 pub use arguments::{
@@ -203,3 +210,11 @@ pub mod guide {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}
+
+// What the tests under shuttle's schedules share with those in `tests`, which know the
+// crate by its name.
+#[cfg(all(test, shuttle))]
+extern crate self as opkernels;
+#[cfg(all(test, shuttle))]
+#[path = "../tests/common/mod.rs"]
+mod common;

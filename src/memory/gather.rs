@@ -1,7 +1,5 @@
 //! Gathers: copies what indices select to its place in the list.
 
-use std::sync::atomic::AtomicBool;
-
 use super::copy::stage::Store;
 use super::copy::{Gather, Transfer};
 use super::cpu::STREAMED;
@@ -11,6 +9,7 @@ use super::output::Filled;
 use super::walk::{Axes, Order, Walk};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
+use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 
 impl<'id> Transfer<'_, 'id> {

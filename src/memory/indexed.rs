@@ -13,7 +13,7 @@ mod part;
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use super::buffer::{Buffer, Slot};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -23,6 +23,7 @@ use super::tile::{Kernel, Next, Places, Tile};
 use super::walk::{Component, Cursor, FEW, Loop, Loops, Offsets, Walk, turns};
 use crate::index::Policy;
 use crate::parallel;
+use crate::sync::AtomicBool;
 pub(super) use part::Cut;
 use part::Part;
 

@@ -7,7 +7,7 @@ mod resolve;
 
 use std::any::TypeId;
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use ndarray::{ArrayRef, Dimension};
 use smallvec::SmallVec;
@@ -18,6 +18,7 @@ use super::walk::{Component, Cursor, Loop, Loops, Offsets, Walk, merge, turns};
 use crate::error::{Error, Result};
 use crate::index::{IndexInteger, Meaning, Policy};
 use crate::parallel::{self, Cost};
+use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 
 /// How many indices are resolved at once: few enough that their offsets stay

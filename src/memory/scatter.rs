@@ -1,7 +1,5 @@
 //! Scatters: combines updates with what indices select.
 
-use std::sync::atomic::AtomicBool;
-
 use ndarray::{ArrayRef, Dimension};
 
 use super::combine::{self, Divide, Fold, Kernels, Plain};
@@ -16,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
 use crate::reduction::Reduction;
+use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 
 /// A scatter whose axes are being named.

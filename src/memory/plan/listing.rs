@@ -15,12 +15,13 @@
 //! ```
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use crate::error::Result;
 use crate::memory::alloc::{repeated, reserved, zeroed};
 use crate::memory::indices::CHUNK;
 use crate::parallel::{self, Cost};
+use crate::sync::Mutex;
 use crate::threshold::threshold;
 
 /// Shares are cut between bins of neighbouring targets, at most so many: few

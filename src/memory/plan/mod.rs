@@ -5,8 +5,8 @@ mod listing;
 use std::borrow::Cow;
 use std::fmt;
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering::Relaxed;
 
 use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn};
 use smallvec::SmallVec;
@@ -21,6 +21,7 @@ use super::walk::{Component, Cursor, Loop, Loops, Offsets, merge};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
+use crate::sync::{AtomicBool, Mutex};
 
 /// Positions that indices select along axes of known lengths.
 ///

@@ -1,7 +1,6 @@
 //! Rolls short dense rows: both runs of a row while it is in the first cache.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 
 use super::{Turn, rectangles};
 use crate::index::Policy;
@@ -14,6 +13,7 @@ use crate::memory::indexed::{Cut, Run, unit};
 use crate::memory::tile::{Kernel, Places, Tile};
 use crate::memory::walk::{Offsets, Walk, turns};
 use crate::parallel::{self, Cost};
+use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 
 /// A row and its shift in bytes.

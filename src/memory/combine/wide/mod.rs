@@ -26,8 +26,7 @@ mod slots;
 mod sparse;
 
 use std::mem::MaybeUninit;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 
@@ -51,6 +50,7 @@ use crate::memory::walk::{
 };
 use crate::parallel::{self, Cost};
 use crate::reduction::Reduction;
+use crate::sync::{AtomicBool, Mutex};
 use crate::threshold::threshold;
 
 /// Bytes of slots that stay in the caches near a core: where updates take each

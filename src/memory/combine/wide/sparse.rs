@@ -1,7 +1,6 @@
 //! Updates that touch little of the target, sorted by what they touch.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use super::adds::{Adds, Anew};
 use super::kinds::Wide;
@@ -11,6 +10,7 @@ use crate::memory::alloc::reserved;
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::tile::{Kernel, Next, Places, Steps, Tile};
 use crate::memory::walk::{Cursor, Loop, Loops, Offsets, Order, Walk, turns};
+use crate::sync::{AtomicBool, Mutex};
 
 /// An update that was not yet added: its target's offset, its number, and its
 /// own offset.

@@ -1,0 +1,86 @@
+//! Random calls under schedules that shuttle draws: `scripts/schedules.sh`.
+
+// Calls with panics are not among them.
+#[allow(dead_code)]
+#[path = "../../tests/corpus/case/mod.rs"]
+mod case;
+
+use ndarray::{Array1, Array2};
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::{Config, MaxSteps, Runner};
+
+use crate::common::Numbers;
+use crate::{IndexPlan, Scatter, ScatterExt};
+
+fn number_from(variable: &str, usual: u64) -> u64 {
+    match std::env::var(variable) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is a number")),
+        Err(_) => usual,
+    }
+}
+
+fn run(scheduler: impl Scheduler + 'static, call: impl Fn() + Send + Sync + 'static) {
+    let mut config = Config::new();
+    // Some elements of a MiB lie on stacks.
+    config.stack_size = 64 << 20;
+    config.max_steps = MaxSteps::FailAfter(10_000_000);
+    config.silence_warnings = true;
+    Runner::new(scheduler, config).run(call);
+}
+
+/// Runs the check on inputs that a seed decides, each under several schedules.
+fn numbers(check: fn(&[u8])) {
+    let first = number_from("CORPUS_FIRST", 0);
+    for seed in first..first + number_from("CORPUS_INPUTS", 50) {
+        println!("seed {seed}");
+        let mut numbers = Numbers(seed);
+        let len = numbers.below(80);
+        let input: Vec<u8> = (0..len).map(|_| numbers.next() as u8).collect();
+        let schedules = number_from("SCHEDULES", 4) as usize;
+        run(RandomScheduler::new_from_seed(seed, schedules), move || check(&input));
+    }
+}
+
+macro_rules! checks {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() {
+            numbers(case::$name::check);
+        }
+    )*};
+}
+checks!(gather gather_elements gather_nd roll scatter scatter_elements scatter_nd);
+
+/// Tasks that scatter by one plan, which makes its lists and counts at the first
+/// call: each gets the same result.
+#[test]
+fn tasks_of_one_plan() {
+    let call = || {
+        let indices = Array1::from_shape_fn(200, |k| k * 7 % 31);
+        let updates = Array2::from_shape_fn((200, 3), |(k, lane)| (k * k + lane) as f32);
+        let data = Array2::<f32>::ones((31, 3));
+        let mut expected = data.clone();
+        for (&index, update) in indices.iter().zip(updates.rows()) {
+            expected.row_mut(index).zip_mut_with(&update, |sum, &update| *sum += update);
+        }
+        let plan = IndexPlan::new(&indices, 31).unwrap();
+        shuttle::thread::scope(|scope| {
+            for task in 0..3 {
+                let (plan, data, updates, expected) = (&plan, &data, &updates, &expected);
+                scope.spawn(move || {
+                    if task == 0 {
+                        plan.prepare();
+                    }
+                    let sums = data.scatter_with(plan, updates, Scatter::sum(0)).unwrap();
+                    assert_eq!(sums, expected);
+                    let means = data.scatter_with(plan, updates, Scatter::mean(0)).unwrap();
+                    let counts = plan.counts().unwrap().mapv(|count| 1.0 + count as f32);
+                    assert_eq!(means, expected / &counts.insert_axis(ndarray::Axis(1)));
+                });
+            }
+        });
+    };
+    let schedules = number_from("SCHEDULES", 4) as usize * 50;
+    run(RandomScheduler::new_from_seed(1, schedules), call);
+    run(PctScheduler::new_from_seed(2, 3, schedules), call);
+}
