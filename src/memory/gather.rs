@@ -4,7 +4,7 @@ use super::copy::stage::Store;
 use super::copy::{Gather, Transfer};
 use super::cpu::STREAMED;
 use super::indexed::{Cut, Run, is_chunk, unit};
-use super::indices::Indices;
+use super::indices::{CHUNK, Indices};
 use super::output::Filled;
 use super::walk::{Axes, Order, Walk};
 use crate::index::Policy;
@@ -134,12 +134,14 @@ pub(super) fn copy(
 /// selects from a column of its own. 1 where there is nothing to gain.
 fn bands(walk: &Walk) -> usize {
     /// Elements of a band: a few cache lines of each row.
-    const BAND: usize = 512;
+    const BAND: usize = threshold(512, 4);
     /// Bytes that caches which cores share can be expected to hold.
-    const SHARED: usize = 8 << 20;
+    const SHARED: usize = threshold(8 << 20, 256);
     /// Fewer rows of indices do not come back to a band often enough, and are
     /// too little work for several threads.
-    const ROWS: usize = 32;
+    const ROWS: usize = threshold(32, 2);
+    // One part of one chunk is one band, so that `is_safe` holds of it.
+    const { assert!(2 * BAND * ROWS > CHUNK / 4) };
     let ([axis], [.., around, band]) = (&walk.components[..], walk.nest()) else { return 1 };
     let beside = band.step.selected.unsigned_abs();
     let across = beside != 0 && beside < axis.step.unsigned_abs();

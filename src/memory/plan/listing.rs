@@ -141,7 +141,8 @@ fn list(targets: &[u32], range: &Range<u64>, mut entries: &mut [u32], mut sorted
 fn bins(space: usize, entries: usize) -> (u32, usize) {
     let last = space.saturating_sub(1);
     let bits = |number: usize| usize::BITS - number.leading_zeros();
-    let most = bits(entries).min(BINS.ilog2());
+    // Two at least: a shift by as many bits as addresses may have is none.
+    let most = bits(entries).min(BINS.ilog2()).max(1);
     let shift = bits(last).saturating_sub(most);
     (shift, (last >> shift) + 1)
 }

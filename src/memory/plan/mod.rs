@@ -37,7 +37,7 @@ pub(crate) struct Positions {
     policy: Policy,
     gaps: bool,
     listing: OnceLock<Option<Listing>>,
-    counts: OnceLock<Option<Vec<u32>>>,
+    counts: OnceLock<Vec<u32>>,
 }
 
 /// In 32 bits where they fit. An index that selects nothing is the greatest
@@ -215,9 +215,12 @@ impl Positions {
     /// axes.
     pub(crate) fn counts(&self) -> Result<&[u32]> {
         let bytes = self.space().map_or(usize::MAX, |space| space.saturating_mul(4));
-        // On this thread alone, so that nobody waits for himself.
-        let made = self.counts.get_or_init(|| self.count());
-        made.as_deref().ok_or(Error::AllocationFailed { bytes })
+        if let Some(counts) = self.counts.get() {
+            return Ok(counts);
+        }
+        // Where memory is refused, the next call asks again.
+        let made = self.count().ok_or(Error::AllocationFailed { bytes })?;
+        Ok(self.counts.get_or_init(|| made))
     }
 
     fn count(&self) -> Option<Vec<u32>> {

@@ -319,7 +319,12 @@ fn refused(bytes: &mut Bytes<'_>) {
     in_place((&before, number), &expected, reduction, |target| {
         calls::reduce(kind, target, &i, &u, &how)
     });
-    // Twice: the first makes the lists and counts that a plan keeps, or may not.
+    if let Some(plan) = &plan {
+        let (counts, refused) = refusing(number, || plan.counts());
+        assert!(counts.is_ok() || refused, "{counts:?}");
+        assert!(plan.counts().is_ok(), "refused memory is refused for ever");
+    }
+    // Twice: the first makes the lists that a plan keeps, or may not.
     for plan in plan.iter().chain(&plan) {
         in_place((&before, number), &expected, reduction, |target| {
             calls::reduce(kind, target, plan, &u, &how)

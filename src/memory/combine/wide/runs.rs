@@ -3,10 +3,11 @@
 use std::mem::MaybeUninit;
 
 use super::kinds::Wide;
+use crate::threshold::threshold;
 
 /// Elements that are on their way at once: few enough to stay in the first
 /// cache beside what they are added to.
-pub(super) const STAGE: usize = 512;
+pub(super) const STAGE: usize = threshold(512, 8);
 
 /// Room for values, elements or slots on their way, none of which takes more
 /// than 16 bytes.
