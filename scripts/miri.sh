@@ -11,9 +11,9 @@
 #   s390x    big-endian
 #
 # Without a name, all five. Thresholds are small under Miri (src/threshold.rs), so
-# that tens of elements reach every way to do work. CORPUS_INPUTS sets how many
-# random inputs each operation has (20), CORPUS_FIRST which is the first, so that
-# runs can be shared out. Needs rustup; installs a nightly toolchain with
+# that tens of elements reach every way to do work, and the random inputs are few that
+# reach much (tests/corpus/seeds.txt). CORPUS_INPUTS makes them so many of each
+# operation, from number CORPUS_FIRST on, so that other runs can be shared out. Needs rustup; installs a nightly toolchain with
 # Miri where there is none.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
