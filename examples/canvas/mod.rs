@@ -5,13 +5,26 @@
 
 mod png;
 
-use font8x8::UnicodeFonts;
+use std::sync::LazyLock;
+
+use ab_glyph::{Font, FontRef, Glyph, PxScaleFont, ScaleFont, point};
 use ndarray::{Array2, Array3, s};
 use opkernels::{GatherExt, Result};
 
 pub(crate) type Colour = [u8; 3];
 
 pub(crate) const WHITE: Colour = [255, 255, 255];
+
+/// Sizes of text.
+pub(crate) const SMALL: f32 = 12.0;
+pub(crate) const LARGE: f32 = 20.0;
+
+/// The height of capitals, as a part of the font's size.
+const CAPITALS: f32 = 0.73;
+
+static FONT: LazyLock<FontRef<'_>> = LazyLock::new(|| {
+    FontRef::try_from_slice(dejavu::sans::regular()).expect("the font that comes with a crate")
+});
 
 /// Rows of pixels of three channels.
 pub(crate) struct Canvas {
@@ -86,34 +99,32 @@ impl Canvas {
         }
     }
 
-    /// Text in cells of 8 by 8 pixels, times `scale`. Returns its width.
-    pub(crate) fn text(
-        &mut self,
-        x: isize,
-        y: isize,
-        scale: isize,
-        text: &str,
-        colour: Colour,
-    ) -> isize {
-        let mut at = x;
-        for letter in text.chars() {
-            let glyph =
-                font8x8::BASIC_FONTS.get(letter).or_else(|| font8x8::LATIN_FONTS.get(letter));
-            for (row, bits) in glyph.unwrap_or_default().into_iter().enumerate() {
-                for column in (0..8).filter(|column| bits >> column & 1 == 1) {
-                    let (left, top) = (at + column * scale, y + row as isize * scale);
-                    self.rectangle(left, top, scale, scale, colour, 1.0);
-                }
-            }
-            at += 8 * scale;
+    /// Text whose capitals begin at `y`. `size` is the font's, in pixels.
+    pub(crate) fn text(&mut self, x: isize, y: isize, size: f32, text: &str, colour: Colour) {
+        let baseline = y as f32 + CAPITALS * size;
+        let font = font(size);
+        for mut glyph in line(&font, text).0 {
+            glyph.position += point(x as f32, baseline.round());
+            let Some(outline) = font.outline_glyph(glyph) else { continue };
+            let corner = outline.px_bounds().min;
+            outline.draw(|column, row, cover| {
+                let (x, y) =
+                    (corner.x as isize + column as isize, corner.y as isize + row as isize);
+                self.blend(x, y, colour, cover.min(1.0));
+            });
         }
-        at - x
     }
 
     /// Text centred on `x`.
-    pub(crate) fn centred(&mut self, x: isize, y: isize, scale: isize, text: &str, colour: Colour) {
-        let width = text.chars().count() as isize * 8 * scale;
-        self.text(x - width / 2, y, scale, text, colour);
+    pub(crate) fn centred(&mut self, x: isize, y: isize, size: f32, text: &str, colour: Colour) {
+        let width = line(&font(size), text).1;
+        self.text(x - (width / 2.0).round() as isize, y, size, text, colour);
+    }
+
+    /// Text that ends at `x`.
+    pub(crate) fn ending(&mut self, x: isize, y: isize, size: f32, text: &str, colour: Colour) {
+        let width = line(&font(size), text).1;
+        self.text(x - width.round() as isize, y, size, text, colour);
     }
 
     /// Pastes a picture.
@@ -121,6 +132,28 @@ impl Canvas {
         let (height, width, _) = picture.dim();
         self.pixels.slice_mut(s![y..y + height, x..x + width, ..]).assign(picture);
     }
+}
+
+/// The font at a size in pixels.
+fn font(size: f32) -> PxScaleFont<&'static FontRef<'static>> {
+    // A scale is a line's height, and a size is that of an em.
+    let line = FONT.height_unscaled() / FONT.units_per_em().expect("a font has a size");
+    FONT.as_scaled(size * line)
+}
+
+/// The letters of a line that begins at 0, and its length.
+fn line(font: &PxScaleFont<&'static FontRef<'static>>, text: &str) -> (Vec<Glyph>, f32) {
+    let (mut glyphs, mut end) = (Vec::<Glyph>::new(), 0.0);
+    for letter in text.chars() {
+        let mut glyph = font.scaled_glyph(letter);
+        if let Some(last) = glyphs.last() {
+            end += font.kern(last.id, glyph.id);
+        }
+        glyph.position = point(end, 0.0);
+        end += font.h_advance(glyph.id);
+        glyphs.push(glyph);
+    }
+    (glyphs, end)
 }
 
 /// 256 colours from the first anchor to the last.

@@ -1,14 +1,16 @@
-//! A token-embedding table in a file larger than what is resident: looked up
-//! through a memory map, without being loaded.
+//! A token-embedding table in a file larger than what may be resident: looked up
+//! without being loaded, by rows read ahead and through a memory map.
 //!
 //! ```sh
 //! cargo run --release --example embedding
 //! ```
 //!
 //! writes a table of 512 MB to the temporary folder, gathers the embeddings of
-//! a text of 8192 tokens from it, checks every value, and prints how much memory
-//! that took. `--help` tells the rest.
+//! a text of 8192 tokens from it in both ways while it is not in memory, checks
+//! every value, and prints how long and how much memory that took. `--help` tells
+//! the rest.
 
+mod ahead;
 mod npy;
 
 use std::error::Error;
@@ -18,27 +20,31 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use memmap2::{Advice, Mmap};
+use ahead::Rows;
+use indicatif::ProgressBar;
+use lexopt::{Arg, Parser, ValueExt};
+use memmap2::Mmap;
 use ndarray::{Array1, Array2, Axis};
 use opkernels::{GatherExt, OutOfBounds, Scatter, ScatterExt};
 
 const HELP: &str = "\
 Looks tokens up in an embedding table that stays on disk.
 
-usage: embedding [--generate ROWS] [--tokens N] [--keep] [TABLE.npy]
+usage: embedding [--generate ROWS] [--tokens N] [--resident MIB] [--keep] [TABLE.npy]
 
   TABLE.npy        a float32 table, a row a token (default: one that is made in
                    the temporary folder and removed in the end)
   --generate ROWS  write TABLE.npy first, with as many rows of 1024 (default
                    where there is no file: 131072, 512 MB)
   --tokens N       the length of the text that is looked up (default: 8192)
+  --resident MIB   how much of the table is in memory at a time (default: 8)
   --keep           do not remove the table";
 
 /// The columns of a table that this program makes.
 const COLUMNS: usize = 1024;
 
 fn main() -> ExitCode {
-    match Options::parse(std::env::args().skip(1)) {
+    match Options::parse() {
         Ok(None) => {
             println!("{HELP}");
             ExitCode::SUCCESS
@@ -61,33 +67,32 @@ struct Options {
     path: PathBuf,
     generate: Option<usize>,
     tokens: usize,
+    /// Bytes.
+    resident: usize,
     remove: bool,
 }
 
 impl Options {
     /// `None` asks for help.
-    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
-        let (mut given, mut generate, mut tokens, mut keep) = (None, None, 8192, false);
-        while let Some(argument) = arguments.next() {
-            let mut number = || {
-                let value = arguments.next().ok_or(format!("{argument} needs a number"))?;
-                value.parse::<usize>().map_err(|error| format!("{argument} {value}: {error}"))
-            };
-            match argument.as_str() {
-                "--help" | "-h" => return Ok(None),
-                "--generate" => generate = Some(number()?),
-                "--tokens" => tokens = number()?,
-                "--keep" => keep = true,
-                option if option.starts_with('-') => {
-                    return Err(format!("unknown option {option}"));
-                }
-                path => given = Some(PathBuf::from(path)),
+    fn parse() -> Result<Option<Self>, lexopt::Error> {
+        let (mut given, mut generate, mut tokens, mut resident) = (None, None, 8192, 8);
+        let mut keep = false;
+        let mut parser = Parser::from_env();
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Arg::Short('h') | Arg::Long("help") => return Ok(None),
+                Arg::Long("generate") => generate = Some(parser.value()?.parse()?),
+                Arg::Long("tokens") => tokens = parser.value()?.parse()?,
+                Arg::Long("resident") => resident = parser.value()?.parse()?,
+                Arg::Long("keep") => keep = true,
+                Arg::Value(path) if given.is_none() => given = Some(PathBuf::from(path)),
+                _ => return Err(argument.unexpected()),
             }
         }
         let remove = given.is_none() && !keep;
         let path = given.unwrap_or_else(|| std::env::temp_dir().join("opkernels-embedding.npy"));
         let generate = generate.or((!path.exists()).then_some(131_072));
-        Ok(Some(Options { path, generate, tokens, remove }))
+        Ok(Some(Options { path, generate, tokens, resident: resident << 20, remove }))
     }
 }
 
@@ -130,17 +135,16 @@ fn write_rows(path: &Path, rows: usize) -> Result<(), Box<dyn Error>> {
     const PIECE: usize = 4096;
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
     file.write_all(&npy::header(rows, COLUMNS))?;
+    let bar = ProgressBar::new(rows as u64);
     for first in (0..rows).step_by(PIECE) {
         for row in first..rows.min(first + PIECE) {
             for column in 0..COLUMNS {
                 file.write_all(&value(row, column).to_le_bytes())?;
             }
         }
-        if first / PIECE % 8 == 7 {
-            eprint!("\rwrote {} of {rows} rows", first + PIECE);
-        }
+        bar.inc(PIECE as u64);
     }
-    eprintln!();
+    bar.finish_and_clear();
     file.into_inner()?.sync_all()?;
     Ok(())
 }
@@ -162,27 +166,35 @@ fn forget_cached(_file: &File) {}
 
 fn look_up(options: &Options) -> Result<(), Box<dyn Error>> {
     let file = File::open(&options.path)?;
-    forget_cached(&file);
     let map = mapped(&file)?;
-    // Rows lie all over the file: reading ahead would load what nobody asks for.
-    #[cfg(unix)]
-    map.advise(Advice::Random)?;
     let table = npy::view(&map)?;
     if table.is_empty() {
         return Err("the table is empty".into());
     }
     let tokens = text(options.tokens, table.nrows());
-
-    let start = Instant::now();
-    let embedded = table.gather(&tokens, 0)?;
-    let taken = start.elapsed();
-
     println!("table     {} rows of {}, {}", table.nrows(), table.ncols(), mib(map.len()));
-    println!("gathered  {} tokens in {:.1} ms", tokens.len(), taken.as_secs_f64() * 1e3);
-    check(&embedded, &tokens, options.generate.is_some())?;
-    print_common(&embedded, &tokens)?;
+
+    let start = map.len() - 4 * table.len();
+    let rows = Rows { file: &file, start, columns: table.ncols() };
+    forget_cached(&file);
+    let start = Instant::now();
+    let embedded = ahead::gather(&rows, &tokens, options.resident)?;
+    let ahead = start.elapsed().as_secs_f64() * 1e3;
+    println!("gathered  {} tokens in {ahead:.1} ms, rows read ahead", tokens.len());
     print_memory(map.len());
-    Ok(())
+
+    forget_cached(&file);
+    let start = Instant::now();
+    let plain = table.gather(&tokens, 0)?;
+    let taken = start.elapsed().as_secs_f64() * 1e3;
+    println!("          in {taken:.1} ms through a memory map: {:.1} times as long", taken / ahead);
+
+    let bits = |rows: &Array2<f32>| rows.mapv(f32::to_bits);
+    if bits(&embedded) != bits(&plain) {
+        return Err("the two ways came to different embeddings".into());
+    }
+    check(&embedded, &tokens, options.generate.is_some())?;
+    print_common(&embedded, &tokens)
 }
 
 #[allow(unsafe_code)]
@@ -273,7 +285,8 @@ mod tests {
     #[test]
     fn rows_come_from_the_file() {
         let path = std::env::temp_dir().join(format!("embedding-{}.npy", std::process::id()));
-        let options = Options { path, generate: Some(300), tokens: 1000, remove: true };
+        let options =
+            Options { path, generate: Some(300), tokens: 1000, resident: 1 << 16, remove: true };
         run(&options).unwrap();
         assert!(!options.path.exists());
     }
@@ -281,7 +294,7 @@ mod tests {
     #[test]
     fn a_table_without_rows_is_refused() {
         let path = std::env::temp_dir().join(format!("embedding-none-{}.npy", std::process::id()));
-        let options = Options { path, generate: Some(0), tokens: 10, remove: false };
+        let options = Options { path, generate: Some(0), tokens: 10, resident: 0, remove: false };
         assert_eq!(run(&options).unwrap_err().to_string(), "a table needs at least one row");
         assert!(!options.path.exists());
     }

@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 use approx::relative_eq;
 use fastrand::Rng;
 use indicatif::{ProgressBar, ProgressStyle};
+use lexopt::{Arg, Parser, ValueExt};
 use network::{Adam, Network, Real, Run, Task};
 
 const HELP: &str = "\
@@ -47,35 +48,30 @@ struct Options {
 
 impl Options {
     /// `None` asks for help.
-    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
+    fn parse() -> Result<Option<Self>, lexopt::Error> {
         let mut options =
             Options { nodes: 100_000, ties: 500_000, steps: 40, out: "gcn.png".into() };
-        while let Some(argument) = arguments.next() {
-            let mut number = || {
-                let value = arguments.next().ok_or(format!("{argument} needs a number"))?;
-                value.parse::<usize>().map_err(|error| format!("{argument} {value}: {error}"))
-            };
-            match argument.as_str() {
-                "--help" | "-h" => return Ok(None),
-                "--nodes" => options.nodes = number()?,
-                "--ties" => options.ties = number()?,
-                "--steps" => options.steps = number()?,
-                option if option.starts_with('-') => {
-                    return Err(format!("unknown option {option}"));
-                }
-                path => options.out = path.into(),
+        let mut parser = Parser::from_env();
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Arg::Short('h') | Arg::Long("help") => return Ok(None),
+                Arg::Long("nodes") => options.nodes = parser.value()?.parse()?,
+                Arg::Long("ties") => options.ties = parser.value()?.parse()?,
+                Arg::Long("steps") => options.steps = parser.value()?.parse()?,
+                Arg::Value(path) => options.out = path.string()?,
+                _ => return Err(argument.unexpected()),
             }
         }
         let possible = 200..=u32::MAX as usize;
         if !possible.contains(&options.nodes) {
-            return Err(format!("--nodes {}: expected {possible:?}", options.nodes));
+            return Err(format!("--nodes {}: expected {possible:?}", options.nodes).into());
         }
         Ok(Some(options))
     }
 }
 
 fn main() -> ExitCode {
-    match Options::parse(std::env::args().skip(1)) {
+    match Options::parse() {
         Ok(None) => {
             println!("{HELP}");
             ExitCode::SUCCESS

@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, Axis, array};
 use opkernels::Result;
 
-use crate::canvas::{Canvas, Colour, WHITE};
+use crate::canvas::{Canvas, Colour, LARGE, SMALL, WHITE};
 use crate::club::{Club, LEADERS};
 use crate::network::Real;
 
@@ -28,7 +28,7 @@ pub(crate) fn draw<F: Real>(
     classes: &Array1<u32>,
 ) -> Result<Canvas> {
     let mut canvas = Canvas::new(TOP + SIZE + MARGIN, 2 * SIZE + 3 * MARGIN, WHITE);
-    canvas.text(MARGIN as isize, 18, 2, "What two graph convolutions learned", INK);
+    canvas.text(MARGIN as isize, 18, LARGE, "What two graph convolutions learned", INK);
     let left = MARGIN as f64;
     title(&mut canvas, left, "the karate club: hidden values; colour: the club joined");
     draw_club(&mut canvas, left, hidden, ties, joined);
@@ -39,7 +39,7 @@ pub(crate) fn draw<F: Real>(
 }
 
 fn title(canvas: &mut Canvas, left: f64, text: &str) {
-    canvas.text(left as isize, TOP as isize - 20, 1, text, GREY);
+    canvas.text(left as isize, TOP as isize - 20, SMALL, text, GREY);
     let (x, y, size) = (left as isize - 1, TOP as isize - 1, SIZE as isize + 2);
     canvas.frame(x, y, size, size, GREY, 1.0);
 }
@@ -60,7 +60,7 @@ fn draw_club(
         let (x, y) = (x as f32, y as f32);
         canvas.disc(x, y, radius + 1.5, WHITE, 1.0);
         canvas.disc(x, y, radius, COLOURS[club as usize], 1.0);
-        canvas.centred(x as isize, y as isize - 4, 1, &(member + 1).to_string(), WHITE);
+        canvas.centred(x as isize, y as isize - 4, SMALL, &(member + 1).to_string(), WHITE);
     }
 }
 

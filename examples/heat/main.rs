@@ -8,16 +8,19 @@
 //! writes `heat.png`, and prints what is kept and how fast waves fade beside
 //! what theory says. `--help` tells the rest.
 
+#[path = "../arguments/mod.rs"]
+mod arguments;
 #[path = "../canvas/mod.rs"]
 mod canvas;
 mod field;
 
 use std::process::ExitCode;
 
+use indicatif::ProgressBar;
 use ndarray::{Array1, Array2};
 use opkernels::{GatherExt, Result};
 
-use canvas::{Canvas, Colour, Palette, WHITE};
+use canvas::{Canvas, Colour, LARGE, Palette, SMALL, WHITE};
 use field::Field;
 
 const HELP: &str = "\
@@ -35,12 +38,15 @@ const GUST: usize = 16;
 const WIND: [i64; 2] = [1, 3];
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
-        println!("{HELP}");
-        return ExitCode::SUCCESS;
-    }
-    match run(&arguments) {
+    let outcome = match arguments::values(2) {
+        Ok(Some(given)) => run(&given),
+        Ok(None) => {
+            println!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => Err(format!("{error}\n\n{HELP}")),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("heat: {message}");
@@ -72,6 +78,7 @@ fn simulate(size: usize) -> Result<Vec<Array2<f64>>> {
     let last = MOMENTS[MOMENTS.len() - 1];
     let mut frames = Vec::new();
     println!("  step      total heat    coldest   hottest");
+    let bar = ProgressBar::new(last as u64);
     for step in 0..=last {
         if step > 0 {
             field.conduct()?;
@@ -82,14 +89,13 @@ fn simulate(size: usize) -> Result<Vec<Array2<f64>>> {
         if MOMENTS.contains(&step) {
             let coldest = field.heat.fold(f64::INFINITY, |least, &heat| least.min(heat));
             let hottest = field.heat.fold(f64::NEG_INFINITY, |most, &heat| most.max(heat));
-            println!("{step:6} {:15.6} {coldest:10.4} {hottest:9.4}", field.heat.sum());
+            let total = field.heat.sum();
+            bar.suspend(|| println!("{step:6} {total:15.6} {coldest:10.4} {hottest:9.4}"));
             frames.push(field.heat.clone());
         }
-        if step % 1000 == 999 {
-            eprint!("\rstep {} of {last}  ", step + 1);
-        }
+        bar.set_position(step as u64);
     }
-    eprintln!();
+    bar.finish_and_clear();
     println!("heat is kept to {:.0e}", (field.heat.sum() / total - 1.0).abs());
     Ok(frames)
 }
@@ -113,7 +119,7 @@ fn draw(frames: &[Array2<f64>]) -> Result<Canvas> {
     const INK: Colour = [40, 44, 52];
     const GREY: Colour = [120, 126, 138];
     const MARGIN: usize = 24;
-    const TOP: usize = 72;
+    const TOP: usize = 80;
     /// The title and the scale need this width.
     const SMALLEST: usize = 256;
     let palette = Palette::new(&[
@@ -132,16 +138,16 @@ fn draw(frames: &[Array2<f64>]) -> Result<Canvas> {
     let again = Array1::from_shape_fn(size, |pixel| pixel / zoom);
     let cell = size + MARGIN;
     let mut canvas = Canvas::new(TOP + 2 * (cell + 16), 3 * cell + MARGIN, WHITE);
-    canvas.text(MARGIN as isize, 18, 2, "Heat on a torus, in the wind", INK);
+    canvas.text(MARGIN as isize, 18, LARGE, "Heat on a torus, in the wind", INK);
     let legend = "What leaves on one side comes in on the other.";
-    canvas.text(MARGIN as isize, 42, 1, legend, GREY);
+    canvas.text(MARGIN as isize, 44, SMALL, legend, GREY);
     for (number, (frame, step)) in frames.iter().zip(MOMENTS).enumerate() {
         let (x, y) = (MARGIN + number % 3 * cell, TOP + number / 3 * (cell + 16));
         let heat = frame.mapv(|heat| heat as f32).gather(&again, 0)?.gather(&again, 1)?;
         canvas.paste(x, y, &palette.colours(&heat, [0.0, 1.0])?);
         let (left, top) = (x as isize, y as isize);
         canvas.frame(left - 1, top - 1, size as isize + 2, size as isize + 2, GREY, 1.0);
-        canvas.text(left, top - 12, 1, &format!("step {step}"), INK);
+        canvas.text(left, top - 13, SMALL, &format!("step {step}"), INK);
     }
     scale(&mut canvas, &palette, (3 * cell) as isize - 256, 30);
     Ok(canvas)
@@ -154,6 +160,6 @@ fn scale(canvas: &mut Canvas, palette: &Palette, x: isize, y: isize) {
         canvas.rectangle(x + step as isize, y, 1, 12, colour, 1.0);
     }
     for (at, label) in [(0, "0"), (128, "0.5"), (255, "1")] {
-        canvas.centred(x + at, y - 12, 1, label, [120, 126, 138]);
+        canvas.centred(x + at, y - 13, SMALL, label, [120, 126, 138]);
     }
 }

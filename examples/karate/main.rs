@@ -8,6 +8,8 @@
 //! writes `karate.svg` and prints how many predictions are right. `--help`
 //! tells the rest.
 
+#[path = "../arguments/mod.rs"]
+mod arguments;
 mod club;
 mod drawing;
 mod graph;
@@ -35,12 +37,15 @@ impl Club {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
-        println!("{HELP}");
-        return ExitCode::SUCCESS;
-    }
-    match run(arguments.first().map_or("karate.svg", String::as_str)) {
+    let outcome = match arguments::values(1) {
+        Ok(Some(given)) => run(given.first().map_or("karate.svg", String::as_str)),
+        Ok(None) => {
+            println!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => Err(format!("{error}\n\n{HELP}")),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("karate: {message}");

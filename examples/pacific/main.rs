@@ -7,6 +7,8 @@
 //!
 //! writes `pacific.png` and prints a table. `--help` tells the rest.
 
+#[path = "../arguments/mod.rs"]
+mod arguments;
 #[path = "../canvas/mod.rs"]
 mod canvas;
 mod grid;
@@ -27,12 +29,15 @@ usage: pacific [QUAKES.csv [MAP.jpg [OUT.png]]]
   OUT.png     where the picture goes (default: pacific.png)";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
-        println!("{HELP}");
-        return ExitCode::SUCCESS;
-    }
-    match run(&arguments) {
+    let outcome = match arguments::values(3) {
+        Ok(Some(given)) => run(&given),
+        Ok(None) => {
+            println!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => Err(format!("{error}\n\n{HELP}")),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("pacific: {message}");

@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, Array3, Axis, Zip};
 use opkernels::{Gather, GatherExt, OutOfBounds, Result, RollExt};
 
-use crate::canvas::{Canvas, Colour, Palette, WHITE};
+use crate::canvas::{Canvas, Colour, LARGE, Palette, SMALL, WHITE};
 use crate::grid::{Cells, Region};
 use crate::input::Quakes;
 
@@ -12,6 +12,7 @@ const EARTH: usize = 720;
 const HEIGHT: usize = 1730;
 const INK: Colour = [13, 18, 28];
 const GREY: Colour = [150, 164, 184];
+const TITLE: f32 = 30.0;
 
 /// The trench, on both sides of the 180° meridian.
 const REGION: Region = Region { west: 164.0, north: -9.0, width: 26.0, height: 30.0 };
@@ -43,7 +44,7 @@ pub(crate) fn draw(map: &Array3<u8>, quakes: &Quakes) -> Result<Canvas> {
     ];
     for (at, (title, values, palette, range)) in panels.into_iter().enumerate() {
         let (x, y) = (48 + at * 464, EARTH + 60);
-        canvas.text(x as isize, y as isize - 28, 2, title, WHITE);
+        canvas.text(x as isize, y as isize - 26, LARGE, title, WHITE);
         let covered = over(&ground, &cells.count, &palette.colours(values, range)?)?;
         canvas.paste(x, y, &covered);
         graticule(&mut canvas, x as isize, y as isize);
@@ -68,7 +69,7 @@ fn earth(canvas: &mut Canvas, map: &Array3<u8>, quakes: &Quakes, palette: &Palet
     for degrees in (30..360).step_by(30) {
         let x = x_of(degrees as f32) as isize;
         canvas.rectangle(x, 0, 1, EARTH as isize, WHITE, 0.12);
-        canvas.centred(x, EARTH as isize - 14, 1, &longitude(degrees), WHITE);
+        canvas.centred(x, EARTH as isize - 14, SMALL, &longitude(degrees), WHITE);
     }
     for degrees in (-60..=60).step_by(30) {
         let y = y_of(degrees as f32) as isize;
@@ -82,9 +83,9 @@ fn earth(canvas: &mut Canvas, map: &Array3<u8>, quakes: &Quakes, palette: &Palet
     let size = ((REGION.width * 4.0) as isize, (REGION.height * 4.0) as isize);
     canvas.frame(corner.0, corner.1, size.0, size.1, WHITE, 0.9);
     canvas.rectangle(0, 0, WIDTH as isize, 76, INK, 0.55);
-    canvas.text(28, 16, 3, "Where the Pacific plate sinks", WHITE);
+    canvas.text(28, 14, TITLE, "Where the Pacific plate sinks", WHITE);
     let subtitle = format!("{} earthquakes near Fiji and Tonga since 1964", quakes.len());
-    canvas.text(28, 50, 2, &subtitle, [255, 210, 120]);
+    canvas.text(28, 49, LARGE, &subtitle, [255, 210, 120]);
     Ok(())
 }
 
@@ -154,12 +155,12 @@ fn graticule(canvas: &mut Canvas, x: isize, y: isize) {
     for degrees in [165, 170, 175, 180, 185] {
         let at = x + ((degrees as f32 - REGION.west) * ZOOM) as isize;
         canvas.rectangle(at, y, 1, height, WHITE, if degrees == 180 { 0.45 } else { 0.15 });
-        canvas.text(at + 4, y + height - 12, 1, &longitude(degrees), WHITE);
+        canvas.text(at + 4, y + height - 13, SMALL, &longitude(degrees), WHITE);
     }
     for degrees in [-10, -15, -20, -25, -30, -35] {
         let at = y + ((REGION.north - degrees as f32) * ZOOM) as isize;
         canvas.rectangle(x, at, width, 1, WHITE, 0.15);
-        canvas.text(x + 4, at + 4, 1, &format!("{}°S", -degrees), WHITE);
+        canvas.text(x + 4, at + 4, SMALL, &format!("{}°S", -degrees), WHITE);
     }
     canvas.frame(x, y, width, height, GREY, 0.8);
 }
@@ -174,10 +175,16 @@ fn bar(canvas: &mut Canvas, x: isize, y: isize, palette: &Palette, range: [f32; 
     let number = |value: f32| {
         if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
     };
-    canvas.text(x, y + 16, 1, &number(range[0]), GREY);
-    canvas.centred(x + width as isize / 2, y + 16, 1, &number((range[0] + range[1]) / 2.0), GREY);
+    canvas.text(x, y + 16, SMALL, &number(range[0]), GREY);
+    canvas.centred(
+        x + width as isize / 2,
+        y + 16,
+        SMALL,
+        &number((range[0] + range[1]) / 2.0),
+        GREY,
+    );
     let last = number(range[1]);
-    canvas.text(x + width as isize - 8 * last.len() as isize, y + 16, 1, &last, GREY);
+    canvas.ending(x + width as isize, y + 16, SMALL, &last, GREY);
     Ok(())
 }
 
@@ -187,7 +194,7 @@ fn section(canvas: &mut Canvas, quakes: &Quakes, palette: &Palette) {
     canvas.text(
         x,
         y - 32,
-        2,
+        LARGE,
         "the same quakes from the south: the slab dips to the west, 700 km deep",
         WHITE,
     );
@@ -195,13 +202,13 @@ fn section(canvas: &mut Canvas, quakes: &Quakes, palette: &Palette) {
     for kilometres in (0..700).step_by(100) {
         let at = y + kilometres * height / 700;
         canvas.rectangle(x, at, width, 1, WHITE, 0.12);
-        canvas.text(x + 6, at + 4, 1, &format!("{kilometres} km"), GREY);
+        canvas.text(x + 6, at + 4, SMALL, &format!("{kilometres} km"), GREY);
     }
     let x_of = |longitude: f32| x as f32 + (longitude - REGION.west) / REGION.width * width as f32;
     for degrees in [165, 170, 175, 180, 185] {
         let at = x_of(degrees as f32) as isize;
         canvas.rectangle(at, y, 1, height, WHITE, if degrees == 180 { 0.35 } else { 0.12 });
-        canvas.text(at + 4, y + height - 12, 1, &longitude(degrees), GREY);
+        canvas.text(at + 4, y + height - 13, SMALL, &longitude(degrees), GREY);
     }
     for at in 0..quakes.len() {
         let depth = y as f32 + quakes.depth[at] / DEPTHS[1] * height as f32;

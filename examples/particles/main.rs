@@ -8,6 +8,8 @@
 //! writes `particles.png` and prints what is kept, and how fast the instability
 //! grows beside what theory says. `--help` tells the rest.
 
+#[path = "../arguments/mod.rs"]
+mod arguments;
 #[path = "../canvas/mod.rs"]
 mod canvas;
 mod picture;
@@ -15,6 +17,7 @@ mod plasma;
 
 use std::process::ExitCode;
 
+use indicatif::ProgressBar;
 use picture::{Frame, Moment};
 use plasma::{Plasma, growth_rate};
 
@@ -37,12 +40,15 @@ const SPREAD: f64 = 0.12;
 const MOMENTS: [f64; 5] = [0.0, 25.0, 30.0, 36.0, 60.0];
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
-        println!("{HELP}");
-        return ExitCode::SUCCESS;
-    }
-    match run(&arguments) {
+    let outcome = match arguments::values(2) {
+        Ok(Some(given)) => run(&given),
+        Ok(None) => {
+            println!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => Err(format!("{error}\n\n{HELP}")),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("particles: {message}");
@@ -74,6 +80,7 @@ fn simulate(particles: usize) -> opkernels::Result<(Vec<Moment>, Vec<Frame>)> {
     let mut plasma = Plasma::two_beams(particles, NODES, SPEED, SPREAD)?;
     let steps = (MOMENTS[MOMENTS.len() - 1] / STEP).round() as usize;
     let (mut moments, mut frames) = (Vec::new(), Vec::new());
+    let bar = ProgressBar::new(steps as u64);
     for step in 0..=steps {
         if step > 0 {
             plasma.step(STEP)?;
@@ -83,11 +90,9 @@ fn simulate(particles: usize) -> opkernels::Result<(Vec<Moment>, Vec<Frame>)> {
             frames.push(Frame::new(time, &plasma)?);
         }
         moments.push(Moment::of(time, &plasma));
-        if step % 50 == 0 {
-            eprint!("\rstep {step} of {steps}");
-        }
+        bar.set_position(step as u64);
     }
-    eprintln!();
+    bar.finish_and_clear();
     Ok((moments, frames))
 }
 

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use ndarray::{Array2, Array3, Zip};
 use opkernels::{OutOfBounds, Result, ScatterNd, ScatterNdExt};
 
-use crate::canvas::{Canvas, Colour, Palette, WHITE};
+use crate::canvas::{Canvas, Colour, LARGE, Palette, SMALL, WHITE};
 use crate::plasma::Plasma;
 
 const WIDTH: usize = 400;
@@ -97,10 +97,10 @@ pub(crate) fn draw(frames: &[Frame], moments: &[Moment], theory: f64) -> Result<
     let mut canvas =
         Canvas::new(TOP + rows * cell_height - 20, columns * cell_width + MARGIN, WHITE);
     let title = "Two beams of electrons that meet";
-    canvas.text(MARGIN as isize, 20, 2, title, INK);
+    canvas.text(MARGIN as isize, 18, LARGE, title, INK);
     let legend =
-        "Each panel: position from 0 to 2 pi across, speed upward. Brighter: more electrons.";
-    canvas.text(MARGIN as isize, 46, 1, legend, GREY);
+        "Each panel: position from 0 to 2π across, speed upward. Brighter: more electrons.";
+    canvas.text(MARGIN as isize, 45, SMALL, legend, GREY);
     let palette = Palette::new(&[
         [10, 12, 32],
         [64, 24, 110],
@@ -118,11 +118,11 @@ pub(crate) fn draw(frames: &[Frame], moments: &[Moment], theory: f64) -> Result<
         canvas.paste(x, y, &frame.picture(&palette)?);
         let (left, top) = (x as isize, y as isize);
         canvas.frame(left - 1, top - 1, WIDTH as isize + 2, HEIGHT as isize + 2, GREY, 1.0);
-        canvas.text(left, top - 14, 1, &format!("time {:.0}", frame.time), INK);
-        for (speed, label) in [(-1.0, "-1"), (0.0, " 0"), (1.0, "+1")] {
+        canvas.text(left, top - 14, SMALL, &format!("time {:.0}", frame.time), INK);
+        for (speed, label) in [(-1.0, "-1"), (0.0, "0"), (1.0, "+1")] {
             let y = top + height_of(speed, SPEEDS) as isize;
             canvas.rectangle(left - 5, y, 5, 1, GREY, 1.0);
-            canvas.text(left - 32, y - 4, 1, label, GREY);
+            canvas.ending(left - 8, y - 4, SMALL, label, GREY);
         }
     }
     chart(&mut canvas, corner(5), moments, theory);
@@ -138,7 +138,7 @@ fn height_of(value: f64, [low, high]: [f64; 2]) -> f64 {
 fn chart(canvas: &mut Canvas, (x, y): (usize, usize), moments: &[Moment], theory: f64) {
     const POWERS: [f64; 2] = [-5.0, 0.5];
     let (left, top) = (x as isize, y as isize);
-    canvas.text(left, top - 14, 1, "the field's longest wave, by time", INK);
+    canvas.text(left, top - 14, SMALL, "the field's longest wave, by time", INK);
     let last = moments.last().map_or(1.0, |at| at.time);
     let place = |time: f64, log10: f64| {
         (x as f64 + time / last * WIDTH as f64, y as f64 + height_of(log10, POWERS))
@@ -147,11 +147,11 @@ fn chart(canvas: &mut Canvas, (x, y): (usize, usize), moments: &[Moment], theory
         let (_, height) = place(0.0, f64::from(power));
         canvas.rectangle(left, height as isize, WIDTH as isize, 1, GREY, 0.3);
         let label = if power == 0 { "1".to_string() } else { format!("1e{power}") };
-        canvas.text(left - 6 - 8 * label.len() as isize, height as isize - 4, 1, &label, GREY);
+        canvas.ending(left - 6, height as isize - 4, SMALL, &label, GREY);
     }
     for time in (0..=last as usize).step_by(10) {
         let (across, _) = place(time as f64, 0.0);
-        canvas.centred(across as isize, top + HEIGHT as isize + 8, 1, &time.to_string(), GREY);
+        canvas.centred(across as isize, top + HEIGHT as isize + 8, SMALL, &time.to_string(), GREY);
     }
     let middle: Vec<&Moment> = grown(moments).collect();
     if let Some(at) = middle.get(middle.len() / 2) {
@@ -168,6 +168,6 @@ fn chart(canvas: &mut Canvas, (x, y): (usize, usize), moments: &[Moment], theory
     }
     canvas.frame(left - 1, top - 1, WIDTH as isize + 2, HEIGHT as isize + 2, GREY, 1.0);
     let (across, below) = (left + WIDTH as isize - 190, top + HEIGHT as isize - 40);
-    canvas.text(across, below, 1, "simulated", MEASURED);
-    canvas.text(across, below + 16, 1, &format!("theory: rate {theory:.3}"), THEORY);
+    canvas.text(across, below, SMALL, "simulated", MEASURED);
+    canvas.text(across, below + 18, SMALL, &format!("theory: rate {theory:.3}"), THEORY);
 }
