@@ -20,25 +20,7 @@
 //! ([`scatter_fold`](ScatterExt::scatter_fold)), which combines elements of any
 //! types by any function.
 //!
-//! ```text
-//! gather(&[2, 0], 0)           gather_elements(&i, 0)         gather_nd(&i)
-//!                              i = [[1, 2]]                   i = [[2, 0], [0, 1]]
-//! 0 [a b]                      0 [a b]                        0 [a b]
-//! 1 [c d]  ->  [e f]           1 [c d]  ->  [c f]             1 [c d]  ->  [e b]
-//! 2 [e f]      [a b]           2 [e f]                        2 [e f]
-//!
-//! scatter(&[2, 0], &u, 0)      scatter_elements(&i, &u, 0)    scatter_nd(&i, &u)
-//! u = [[p q],                  u = [[p q]]                    u = [p q]
-//!      [r s]]                  i = [[1, 2]]                   i = [[2, 0], [0, 1]]
-//! 0 [a b]      [r s]           0 [a b]      [a b]             0 [a b]      [a q]
-//! 1 [c d]  ->  [c d]           1 [c d]  ->  [p d]             1 [c d]  ->  [c d]
-//! 2 [e f]      [p q]           2 [e f]      [e q]             2 [e f]      [p f]
-//!
-//! roll(1, 0)
-//! 0 [a b]      [e f]
-//! 1 [c d]  ->  [a b]
-//! 2 [e f]      [c d]
-//! ```
+#![doc = include_str!("../docs/operations.svg")]
 //!
 //! # A first example
 //!
