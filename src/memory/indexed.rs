@@ -8,6 +8,7 @@
 //!     kernel(tile)                          its outer loop, entries, inner loop
 //! ```
 
+mod known;
 mod listed;
 mod part;
 
@@ -16,7 +17,6 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::buffer::{Buffer, Slot};
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use super::cpu;
 use super::indices::{CHUNK, Indices, Lane, NOWHERE};
 use super::tile::{Kernel, Next, Places, Tile};
@@ -119,6 +119,9 @@ impl Run<'_> {
                 }
                 self.part(&part);
             });
+            return;
+        }
+        if self.known() {
             return;
         }
         let few = self.walk.shared().is_empty() && self.walk.entries() <= FEW;
@@ -324,6 +327,9 @@ impl Run<'_> {
             return;
         }
         if walk.shared().is_empty() {
+            if walk.is_far() && tile.outer.len == 1 && tile.inner.len * tile.size < 64 {
+                ask(&tile);
+            }
             return self.tile(&tile, chunk.gaps);
         }
         self.each_shared(&mut tile, chunk.gaps, part.shared.clone());
@@ -413,6 +419,15 @@ impl Run<'_> {
             return Some(false);
         }
         (self.policy != Policy::Refuse).then_some(true)
+    }
+}
+
+/// Asks for all elements that a tile selects, for the second cache: lines on their
+/// way there can be more than those that the kernel waits for by itself.
+#[inline(never)]
+fn ask(tile: &Tile<'_>) {
+    for &offset in tile.offsets {
+        cpu::prefetch_line_early(tile.selected.wrapping_offset(offset));
     }
 }
 

@@ -123,19 +123,31 @@ impl<'a> Indices<'a> {
     /// them: each index is an entry of the one loop over entries.
     pub(super) fn listing(&self, walk: &Walk) -> Option<&'a Listing> {
         let positions = self.positions?;
-        let [entries] = walk.nest() else { return None };
-        let numbers = walk.components.len();
-        let each = entries.entries
-            && entries.step.indices == self.kind.size as isize
-            && entries.len * numbers == self.layout().len()
-            && walk.base.indices == 0;
         // Offsets are then proportional to the targets' numbers.
         let even = walk
             .components
             .windows(2)
             .all(|pair| pair[1].step.checked_mul(pair[1].len as isize) == Some(pair[0].step));
         let along = positions.are_along(walk.components.iter().map(|one| one.len));
-        if each && even && along { positions.listing() } else { None }
+        if self.is_one_loop(walk) && even && along { positions.listing() } else { None }
+    }
+
+    /// The positions of a walk along one axis, where a plan knows them and none is
+    /// nowhere: each is an entry of the one loop over entries.
+    pub(super) fn known(&self, walk: &Walk) -> Option<&'a [u32]> {
+        let positions = self.positions?;
+        let along = positions.are_along(walk.components.iter().map(|one| one.len));
+        if self.is_one_loop(walk) && along { positions.all() } else { None }
+    }
+
+    /// Whether the one loop over entries goes through all indices as they are
+    /// stored.
+    fn is_one_loop(&self, walk: &Walk) -> bool {
+        let [entries] = walk.nest() else { return false };
+        entries.entries
+            && entries.step.indices == self.kind.size as isize
+            && entries.len * walk.components.len() == self.layout().len()
+            && walk.base.indices == 0
     }
 
     /// How many updates each target of a walk gets, where a plan knows: its

@@ -142,7 +142,6 @@ impl<'a> Scattering<'a> {
             How::Fold(kernel) => Ok(pass.run(walk, &[kernel])),
             How::Reduce { kernels, reduction, init } => match kernels.narrow(reduction) {
                 Some(narrow) if reduction != Reduction::Mean => {
-                    let narrow = Plain(narrow);
                     match kernels.start(reduction).filter(|_| !init) {
                         Some(start) => Ok(pass.run(walk, &[&start, &narrow])),
                         None => Ok(pass.run(walk, &[&narrow])),
@@ -388,7 +387,6 @@ impl Pass<'_> {
                 return Ok(false);
             }
         }
-        let add = Plain(add);
         let sum: &[&dyn Kernel] = if init { &[&add] } else { &[&start, &add] };
         if !self.run(walk, sum) {
             return Ok(false);

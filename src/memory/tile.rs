@@ -227,6 +227,26 @@ impl<'t> Tile<'t> {
     }
 }
 
+/// Elements whose positions are known, one after the other: a plan holds them.
+///
+/// Whoever makes one promises that all these are elements of their arrays, that
+/// no other thread uses those that are selected, and that the two arrays do not
+/// overlap.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known<'t> {
+    /// The elements that are selected among.
+    pub(super) selected: *mut u8,
+    /// The elements of the list.
+    pub(super) listed: *const u8,
+    pub(super) positions: &'t [u32],
+    /// Which element of the list belongs to each position; where there is nothing,
+    /// they follow each other.
+    pub(super) entries: Option<&'t [u32]>,
+}
+
+/// A kernel for known elements of the types that it was made for.
+pub(super) type KnownRun = unsafe fn(&Known<'_>);
+
 /// What is done with the elements of a tile.
 pub(super) trait Kernel: Sync {
     /// Does it.
@@ -244,4 +264,10 @@ pub(super) trait Kernel: Sync {
     /// That of [`run`](Self::run), for the listed array.
     #[allow(unsafe_code)]
     unsafe fn nowhere(&self, tile: &Tile<'_>);
+
+    /// What does the same with elements whose positions are known, of arrays that
+    /// are dense, where there is such a thing.
+    fn known(&self) -> Option<KnownRun> {
+        None
+    }
 }

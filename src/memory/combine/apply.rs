@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::memory::cpu;
-use crate::memory::tile::{Kernel, Places, Tile};
+use crate::memory::tile::{Kernel, Known, Places, Tile};
 
 /// How many rows ahead of the one being combined the next is asked for.
 const AHEAD: usize = 8;
@@ -55,6 +55,27 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
     // SAFETY: the caller's promise, and rows are as long as that.
     unsafe {
         if short { rows::<A, U, SHORT>(tile, combine) } else { rows::<A, U, BLOCK>(tile, combine) }
+    }
+}
+
+/// Combines updates with elements whose positions are known.
+///
+/// # Safety
+/// All places are what [`Known`] promises, of elements of type `A`.
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(super) unsafe fn apply_known<A: Copy>(known: &Known<'_>, combine: impl Fn(A, A) -> A) {
+    let (targets, updates) = (known.selected.cast::<A>(), known.listed.cast::<A>());
+    // SAFETY: the caller's promise, for each element.
+    let one = |position: u32, entry: usize| unsafe {
+        let target = targets.wrapping_add(position as usize);
+        target.write(combine(target.read(), updates.wrapping_add(entry).read()));
+    };
+    match known.entries {
+        None => known.positions.iter().enumerate().for_each(|(k, &at)| one(at, k)),
+        Some(entries) => {
+            known.positions.iter().zip(entries).for_each(|(&at, &entry)| one(at, entry as usize));
+        }
     }
 }
 

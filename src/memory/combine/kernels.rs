@@ -2,9 +2,9 @@
 
 use std::any::TypeId;
 
-use super::apply::{Set, apply};
+use super::apply::{Set, apply, apply_known};
 use super::wide::{DivideRow, Extent, Wide, Widely};
-use crate::memory::tile::{Kernel, Tile};
+use crate::memory::tile::{Kernel, Known, KnownRun, Tile};
 use crate::reduction::{Arithmetic, Reduction};
 
 pub(super) type Run = unsafe fn(&Tile<'_>);
@@ -17,7 +17,7 @@ pub(super) type Run = unsafe fn(&Tile<'_>);
 pub struct Kernels {
     element: fn() -> TypeId,
     supports: fn(Reduction) -> bool,
-    narrow: fn(Reduction) -> Option<Run>,
+    narrow: fn(Reduction) -> Option<Narrow>,
     start: fn(Reduction) -> Option<Set>,
     wide: Widely,
     divide_row: Option<DivideRow>,
@@ -83,7 +83,7 @@ impl Kernels {
 
     /// Combines updates with their targets, where a target can hold what builds
     /// up. A mean is summed first.
-    pub(in crate::memory) fn narrow(&self, reduction: Reduction) -> Option<Run> {
+    pub(in crate::memory) fn narrow(&self, reduction: Reduction) -> Option<Narrow> {
         (self.narrow)(reduction)
     }
 
@@ -118,6 +118,28 @@ impl Kernel for Plain {
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }
 
+/// Combines updates with targets of their type.
+#[derive(Clone, Copy)]
+pub(in crate::memory) struct Narrow {
+    run: Run,
+    known: Option<KnownRun>,
+}
+
+#[allow(unsafe_code)]
+impl Kernel for Narrow {
+    #[inline]
+    unsafe fn run(&self, tile: &Tile<'_>) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.run)(tile) }
+    }
+
+    unsafe fn nowhere(&self, _: &Tile<'_>) {}
+
+    fn known(&self) -> Option<KnownRun> {
+        self.known
+    }
+}
+
 macro_rules! run {
     ($element:ty, |$held:ident, $update:ident| $value:expr) => {{
         #[allow(unsafe_code)]
@@ -129,18 +151,33 @@ macro_rules! run {
     }};
 }
 
-fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Run> {
+fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
+    let mut known = None;
     let run: Run = match reduction {
         Reduction::Min => run!(A, |held, update| held.least(update)),
         Reduction::Max => run!(A, |held, update| held.greatest(update)),
         _ if const { !A::NARROW } => return None,
         Reduction::Mean if A::DIVIDE_ROW.is_none() => return None,
-        Reduction::Sum | Reduction::Mean => sum::<A>(),
+        Reduction::Sum | Reduction::Mean => {
+            known = Some(sum_known::<A::Ring> as KnownRun);
+            sum::<A>()
+        }
         Reduction::Sub => run!(A::Ring, |held, update| A::narrow(A::sub(held.widen(), update))),
         Reduction::Prod => run!(A::Ring, |held, update| A::narrow(A::mul(held.widen(), update))),
         Reduction::None => return None,
     };
-    Some(run)
+    Some(Narrow { run, known })
+}
+
+/// Sums of elements whose positions are known. Other reductions of them are not
+/// worth functions of their own.
+///
+/// # Safety
+/// That of [`apply_known`], for elements of type `A`.
+#[allow(unsafe_code)]
+unsafe fn sum_known<A: Arithmetic>(known: &Known<'_>) {
+    // SAFETY: the caller's promise.
+    unsafe { apply_known::<A>(known, |held, update| A::narrow(A::add(held.widen(), update))) }
 }
 
 fn start<A: Arithmetic>(reduction: Reduction) -> Option<Set> {

@@ -44,7 +44,11 @@ impl Run<'_> {
 
     /// The updates of some targets: each chunk of them as a tile, as if the
     /// indices had been read in this order.
-    fn listed(&self, Listed { entries, targets }: Listed<'_>) {
+    fn listed(&self, list: Listed<'_>) {
+        if self.known_listed(list) {
+            return;
+        }
+        let Listed { entries, targets } = list;
         let mut slots = [[MaybeUninit::uninit(); CHUNK]; 3];
         let mut rooms = Rooms::new(&mut slots);
         let (walk, whole) = (self.walk, Part::whole(self.walk));

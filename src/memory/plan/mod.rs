@@ -150,6 +150,16 @@ impl Positions {
         space.filter(|&space| u32::try_from(space).is_ok())
     }
 
+    /// All positions along one axis in row-major order, if there is one for each
+    /// index, and none of these selects nothing.
+    pub(super) fn all(&self) -> Option<&[u32]> {
+        let own = self.stored() == self.shape.iter().product();
+        match (&self.numbers, &self.lens) {
+            (Numbers::Short(array), Lens::One(_)) if own && !self.gaps => array.as_slice(),
+            _ => None,
+        }
+    }
+
     /// The target of each stored index in row-major order: its number in
     /// row-major order of the selected axes, or `u32::MAX`.
     fn targets(&self) -> Option<Cow<'_, [u32]>> {

@@ -144,6 +144,14 @@ impl Walk {
         self.reach() >= SPREAD
     }
 
+    /// The same of the caches that cores share.
+    #[inline]
+    pub(in crate::memory) fn is_far(&self) -> bool {
+        /// Bytes.
+        const FAR: usize = threshold(16 << 20, 512);
+        self.reach() >= FAR
+    }
+
     /// How many bytes what indices select lies apart.
     pub(in crate::memory) fn reach(&self) -> usize {
         let reach = |one: &Component| one.len.saturating_mul(one.step.unsigned_abs());

@@ -1,0 +1,70 @@
+//! Elements whose positions a plan knows: a kernel reads them as the plan holds
+//! them, half as many bytes as indices have, and none become offsets first.
+
+use super::{CHUNK, Run};
+use crate::memory::cpu;
+use crate::memory::plan::Listed;
+use crate::memory::tile::{Known, KnownRun};
+
+impl Run<'_> {
+    /// Does all of it in this way, on one thread, where it can.
+    pub(super) fn known(&self) -> bool {
+        let positions = self.indices.and_then(|indices| indices.known(self.walk));
+        match positions.zip(self.known_kernel()) {
+            Some((positions, kernel)) => {
+                self.known_elements(kernel, positions, None);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The same with what a plan has listed.
+    pub(super) fn known_listed(&self, Listed { entries, targets }: Listed<'_>) -> bool {
+        match self.known_kernel() {
+            Some(kernel) => {
+                self.known_elements(kernel, targets, Some(entries));
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The kernel for that, if this is a walk from element to element of a list, over
+    /// dense elements.
+    fn known_kernel(&self) -> Option<KnownRun> {
+        let walk = self.walk;
+        let ([entries], [.., last]) = (walk.nest(), &walk.components[..]) else { return None };
+        let steps = [last.step, entries.step.listed];
+        let each = walk.shared().is_empty() && walk.outer.len == 1 && walk.inner.len == 1;
+        if each && steps == [self.size as isize; 2] { self.kernel.known() } else { None }
+    }
+
+    /// Entries number by number, or the first, the second, ...
+    fn known_elements(&self, kernel: KnownRun, positions: &[u32], entries: Option<&[u32]>) {
+        let (walk, far) = (self.walk, self.walk.is_far());
+        let selected = self.selected.wrapping_offset(walk.base.selected);
+        let mut listed = self.listed.wrapping_offset(walk.base.listed).cast_const();
+        let mut entries = entries.map(|entries| entries.chunks(CHUNK));
+        for positions in positions.chunks(CHUNK) {
+            if far {
+                for &position in positions {
+                    let by = (position as usize).wrapping_mul(self.size);
+                    cpu::prefetch_line_early(selected.wrapping_add(by));
+                }
+            }
+            let entries = entries.as_mut().map(|chunks| chunks.next().unwrap_or_default());
+            // SAFETY: the positions are those of a plan, of as many entries and
+            // targets as the walk has (`Indices::known`, `Indices::listing`), which are
+            // elements of these arrays (`known_kernel`); the target is borrowed exclusively,
+            // and parts have no targets in common (`Listing`).
+            #[allow(unsafe_code)]
+            unsafe {
+                kernel(&Known { selected, listed, positions, entries });
+            }
+            if entries.is_none() {
+                listed = listed.wrapping_add(positions.len() * self.size);
+            }
+        }
+    }
+}
