@@ -17,6 +17,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::buffer::{Buffer, Slot};
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use super::cpu;
 use super::indices::{CHUNK, Indices, Lane, NOWHERE};
 use super::tile::{Kernel, Next, Places, Tile};
@@ -121,7 +122,7 @@ impl Run<'_> {
             });
             return;
         }
-        if self.known() {
+        if self.known(0..self.walk.entries()) {
             return;
         }
         let few = self.walk.shared().is_empty() && self.walk.entries() <= FEW;
@@ -328,7 +329,7 @@ impl Run<'_> {
         }
         if walk.shared().is_empty() {
             if walk.is_far() && tile.outer.len == 1 && tile.inner.len * tile.size < 64 {
-                ask(&tile);
+                tile.ask_early();
             }
             return self.tile(&tile, chunk.gaps);
         }
@@ -419,15 +420,6 @@ impl Run<'_> {
             return Some(false);
         }
         (self.policy != Policy::Refuse).then_some(true)
-    }
-}
-
-/// Asks for all elements that a tile selects, for the second cache: lines on their
-/// way there can be more than those that the kernel waits for by itself.
-#[inline(never)]
-fn ask(tile: &Tile<'_>) {
-    for &offset in tile.offsets {
-        cpu::prefetch_line_early(tile.selected.wrapping_offset(offset));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The only code that touches raw memory.
 
 mod alloc;
+mod bins;
 mod buffer;
 mod combine;
 mod copy;

@@ -1,7 +1,10 @@
 //! Scatters: combines updates with what indices select.
 
+use std::sync::atomic::Ordering;
+
 use ndarray::{ArrayRef, Dimension};
 
+use super::bins::Bins;
 use super::combine::{self, Divide, Fold, Kernels, Plain};
 use super::copy::{Copier, Way};
 use super::indexed::{Cut, Run, is_chunk, unit};
@@ -281,6 +284,16 @@ unsafe fn run(
         }
         return !outside.into_inner();
     }
+    let cut = cut(walk, (row, spread), most);
+    let by_targets = matches!(cut, (Cut::Targets, _) | (_, 1));
+    let threads = parallel::threads().min(most);
+    if by_targets && indices.0.is_some() {
+        if let Some(bins) = Bins::new(walk, kernel, size, threads) {
+            // SAFETY: the caller's promise.
+            #[allow(unsafe_code)]
+            return unsafe { run_in_bins(&run, bins, threads) };
+        }
+    }
     if let Some(listing) = indices.0.and_then(|indices| indices.listing(walk)) {
         if is_worth(listing, walk, row) {
             // SAFETY: the caller's promise; the listing is one of this walk.
@@ -292,9 +305,9 @@ unsafe fn run(
         }
     }
     let segments = || indices.0.is_some_and(|all| all.are_sorted(walk, indices.1));
-    let (cut, parts) = match cut(walk, (row, spread), most) {
+    let (cut, parts) = match cut {
         // Sorted indices select their targets one after the other.
-        (Cut::Targets, _) | (_, 1) if segments() => (Cut::Segments, most),
+        _ if by_targets && segments() => (Cut::Segments, most),
         cut => cut,
     };
     // SAFETY: the caller's promise; `cut` leaves the order of entries alone.
@@ -303,6 +316,38 @@ unsafe fn run(
         run.run(cut, parts);
     }
     !outside.into_inner()
+}
+
+/// Runs with targets of their own for so many parts, and combines these with the
+/// target, but where an index is refused: then it is false.
+///
+/// # Safety
+/// The run is ready ([`Run`]), and `bins` are those of its walk, its kernel and as
+/// many parts.
+#[allow(unsafe_code)]
+unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins, parts: usize) -> bool {
+    let start = bins.start();
+    let apart = Run { walk: &bins.walk, selected: start, spread: false, ..*run };
+    // SAFETY: each part has an array of elements that the kernel combines, in
+    // which its walk selects (`Bins`).
+    unsafe {
+        apart.run_apart(parts, bins.every);
+    }
+    if run.outside.load(Ordering::Relaxed) {
+        return false;
+    }
+    let target = run.selected.wrapping_offset(run.walk.base.selected);
+    for part in 0..parts {
+        let bin = start.wrapping_add(part * bins.every);
+        for walk in std::iter::once(&bins.add.0).chain(bins.add.1.as_deref()) {
+            // SAFETY: these loops go over all targets of the run, whose arrays are as the
+            // caller promises, and over those of the bins, of elements of the same type.
+            unsafe {
+                self::run(walk, (None, Policy::Refuse), (target, bin), run.size, run.kernel);
+            }
+        }
+    }
+    true
 }
 
 /// Which loop to cut in how many parts, at most `most`, where rows have so many

@@ -1,5 +1,6 @@
 //! What a kernel is handed: a few loops over two arrays.
 
+use super::combine::Set;
 use super::cpu;
 use super::walk::{Loop, Walk};
 
@@ -212,6 +213,16 @@ impl<'t> Tile<'t> {
         (selected, self.listed.wrapping_offset(turn.wrapping_mul(self.outer.listed)))
     }
 
+    /// Asks for all that is selected, less than a cache line for each entry, for the
+    /// second cache: lines on their way there can be more than those that a kernel
+    /// waits for by itself.
+    #[inline(never)]
+    pub(super) fn ask_early(&self) {
+        for &offset in self.offsets {
+            cpu::prefetch_line_early(self.selected.wrapping_offset(offset));
+        }
+    }
+
     /// The tile of these entries alone.
     pub(super) fn part(&self, entries: std::ops::Range<usize>) -> Tile<'t> {
         let mut part = *self;
@@ -268,6 +279,13 @@ pub(super) trait Kernel: Sync {
     /// What does the same with elements whose positions are known, of arrays that
     /// are dense, where there is such a thing.
     fn known(&self) -> Option<KnownRun> {
+        None
+    }
+
+    /// What an element starts from that takes no part, where the updates of a target
+    /// come to the same bits in any order, even if some of them are combined with each
+    /// other first. Then all elements are of the type of the updates.
+    fn any_order(&self) -> Option<Set> {
         None
     }
 }

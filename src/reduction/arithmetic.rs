@@ -15,6 +15,9 @@ pub(crate) trait Arithmetic: Copy + Send + Sync + 'static {
     /// Whether `Wide` is the type itself, so that a target can hold its own
     /// running sum.
     const NARROW: bool;
+    /// Whether sums, products, least and greatest elements are the same bits in any
+    /// order, and in any grouping.
+    const ANY_ORDER: bool = false;
     /// How values build up that a target cannot hold.
     const WIDE: Widely;
     /// Divides sums that are elements, where that makes means.
@@ -50,6 +53,7 @@ macro_rules! wrapping_integer {
         type Wide = $int;
         type Ring = $unsigned;
         const NARROW: bool = true;
+        const ANY_ORDER: bool = true;
         const ZERO: $int = 0;
         const ONE: $int = 1;
         const LEAST: $int = <$int>::MIN;
@@ -175,6 +179,7 @@ impl Arithmetic for bool {
     type Wide = bool;
     type Ring = bool;
     const NARROW: bool = true;
+    const ANY_ORDER: bool = true;
     const WIDE: Widely = |_, _| None;
     const ZERO: bool = false;
     const ONE: bool = true;

@@ -269,6 +269,15 @@ impl Set {
         Set { value: bytes, size }
     }
 
+    /// As many of it as 16 bytes hold.
+    pub(in crate::memory) fn repeated(&self) -> u128 {
+        let mut bytes = [0; 16];
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = self.value[at % self.size.max(1)];
+        }
+        u128::from_ne_bytes(bytes)
+    }
+
     /// # Safety
     /// That of [`Kernel::run`], for elements of `N` bytes.
     #[allow(unsafe_code)]

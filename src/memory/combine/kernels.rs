@@ -123,6 +123,8 @@ impl Kernel for Plain {
 pub(in crate::memory) struct Narrow {
     run: Run,
     known: Option<KnownRun>,
+    /// What takes no part, where any order of updates comes to the same bits.
+    any_order: Option<Set>,
 }
 
 #[allow(unsafe_code)]
@@ -137,6 +139,10 @@ impl Kernel for Narrow {
 
     fn known(&self) -> Option<KnownRun> {
         self.known
+    }
+
+    fn any_order(&self) -> Option<Set> {
+        self.any_order
     }
 }
 
@@ -166,7 +172,13 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
         Reduction::Prod => run!(A::Ring, |held, update| A::narrow(A::mul(held.widen(), update))),
         Reduction::None => return None,
     };
-    Some(Narrow { run, known })
+    let any_order = match reduction {
+        Reduction::Sum | Reduction::Prod | Reduction::Min | Reduction::Max if A::ANY_ORDER => {
+            start::<A>(reduction)
+        }
+        _ => None,
+    };
+    Some(Narrow { run, known, any_order })
 }
 
 /// Sums of elements whose positions are known. Other reductions of them are not

@@ -5,10 +5,10 @@ mod apply;
 mod kernels;
 mod wide;
 
-pub(super) use apply::{Fold, assign, ignore};
+pub(super) use apply::{Fold, Set, assign, ignore};
 pub(super) use kernels::Plain;
 pub(crate) use kernels::{Kernels, Twin};
 #[cfg(feature = "half")]
 pub(crate) use wide::half;
-pub(super) use wide::{Building, Counts, Divide, WIDE_ROW, count, fold_wide};
+pub(super) use wide::{Building, Counts, Divide, WIDE_ROW, count, fold_wide, steps};
 pub(crate) use wide::{DivideRow, Widely, divide_row, running, small_integer};

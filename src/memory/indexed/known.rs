@@ -1,18 +1,22 @@
 //! Elements whose positions a plan knows: a kernel reads them as the plan holds
 //! them, half as many bytes as indices have, and none become offsets first.
 
+use std::ops::Range;
+
 use super::{CHUNK, Run};
 use crate::memory::cpu;
 use crate::memory::plan::Listed;
 use crate::memory::tile::{Known, KnownRun};
 
 impl Run<'_> {
-    /// Does all of it in this way, on one thread, where it can.
-    pub(super) fn known(&self) -> bool {
+    /// Does these entries in this way, on one thread, where it can.
+    pub(super) fn known(&self, entries: Range<usize>) -> bool {
         let positions = self.indices.and_then(|indices| indices.known(self.walk));
         match positions.zip(self.known_kernel()) {
             Some((positions, kernel)) => {
-                self.known_elements(kernel, positions, None);
+                let before = entries.start * self.size;
+                let own = Run { listed: self.listed.wrapping_add(before), ..*self };
+                own.known_elements(kernel, &positions[entries], None);
                 true
             }
             None => false,

@@ -1,9 +1,9 @@
 //! Entries in the order of their targets: sorted indices, and those that a plan
-//! has listed.
+//! has listed. And parts that have targets of their own.
 
 use std::mem::MaybeUninit;
 
-use super::{CHUNK, Chunk, Part, Rooms, Run};
+use super::{CHUNK, Chunk, Cut, Part, Rooms, Run, unit};
 use crate::memory::plan::{Listed, Listing};
 use crate::memory::tile::Next;
 use crate::memory::walk::{Component, Loop, turns};
@@ -30,6 +30,24 @@ impl Run<'_> {
             }
             _ => entry,
         }
+    }
+
+    /// Does all of it, in `parts` parts, each of which selects in an array of its
+    /// own: it starts `every` bytes after that of the part before.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run), for each part with its array.
+    #[allow(unsafe_code)]
+    pub(in crate::memory) unsafe fn run_apart(&self, parts: usize, every: usize) {
+        let cut = Cut::Entries(unit(self.walk.nest()));
+        parallel::run(parts, &|part| {
+            let selected = self.selected.wrapping_add(part * every);
+            let own = Run { selected, ..*self };
+            let part = Part::of(self.walk, cut, parts, part);
+            if !own.known(part.entries.clone()) {
+                own.part(&part);
+            }
+        });
     }
 
     /// Does all of it as a plan has listed it, in `parts` parts.

@@ -28,7 +28,8 @@ pub(in crate::memory) enum Cut {
 /// Invariant: no two parts that run side by side have all ranges in common with
 /// each other. In a gather the turns of all loops make different listed
 /// elements, so no two parts write one; a scatter cuts loops whose turns make
-/// different selected elements, or takes those in `targets` alone.
+/// different selected elements, or takes those in `targets` alone, or each part
+/// selects in an array of its own.
 pub(in crate::memory) struct Part {
     pub(super) shared: Range<usize>,
     pub(super) outer: Range<usize>,

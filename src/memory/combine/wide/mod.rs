@@ -362,7 +362,11 @@ impl Group<'_> {
 
 /// The components of an index into elements of `size` bytes that lie in
 /// row-major order, `width` of them for each index; and how many there are.
-fn steps(components: &[Component], size: usize, width: usize) -> (Components, usize) {
+pub(in crate::memory) fn steps(
+    components: &[Component],
+    size: usize,
+    width: usize,
+) -> (Components, usize) {
     let mut stepped: Components = components.iter().copied().collect();
     let mut count = width;
     for one in stepped.iter_mut().rev() {
