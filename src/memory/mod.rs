@@ -1,7 +1,6 @@
 //! The only code that touches raw memory.
 
 mod alloc;
-mod bins;
 mod buffer;
 mod combine;
 mod copy;

@@ -1,24 +1,21 @@
 //! Scatters: combines updates with what indices select.
 
-use std::sync::atomic::Ordering;
+mod bins;
+mod split;
 
 use ndarray::{ArrayRef, Dimension};
 
-use super::bins::Bins;
 use super::combine::{self, Divide, Fold, Kernels, Plain};
 use super::copy::{Copier, Way};
-use super::indexed::{Cut, Run, is_chunk, unit};
+use super::indexed::is_chunk;
 use super::indices::Indices;
-use super::plan::Listing;
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
-use super::walk::{Axes, Components, Loop, Order, Walk, turns};
+use super::walk::{Axes, Components, Loop, Order, Walk};
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::parallel::{self, Cost};
 use crate::reduction::Reduction;
-use crate::sync::AtomicBool;
-use crate::threshold::threshold;
+use split::run;
 
 /// A scatter whose axes are being named.
 ///
@@ -189,27 +186,6 @@ struct Pass<'p> {
     policy: Policy,
 }
 
-/// Whether rows of so many bytes are worth that each thread looks through all
-/// indices for those of its targets, which takes it half a nanosecond each: with
-/// targets near a core 31,250 rows of 128 bytes take 0.12 ms on one thread and 0.10
-/// on two, where targets are spread 200,000 of 256 bytes 3.3 and 2.9.
-fn worth_searching(row: usize, spread: bool) -> bool {
-    row >= if spread { threshold(256, 16) } else { threshold(128, 8) }
-}
-
-/// Whether threads gain by the lists of a plan: where targets are further apart
-/// than caches reach, where all is near, and where each thread reads its updates
-/// in order. Rows that stream through memory into targets that are near do not:
-/// 200,000 of 256 bytes into 50,000 take 2.9 ms on one thread, 3.7 on two;
-/// 1,000,000 of 64 bytes into as many 15 and 10; 5,000 of 256 bytes 60 and 34 µs.
-fn is_worth(listing: &Listing, walk: &Walk, row: usize) -> bool {
-    const FAR: usize = threshold(24 << 20, 512);
-    const NEAR: usize = 4 << 20;
-    let elements = row <= 32 && walk.is_spread();
-    let near = row >= 64 && walk.rows().saturating_mul(row) <= NEAR;
-    elements || near || walk.reach() >= FAR || listing.is_contiguous()
-}
-
 impl Pass<'_> {
     /// Walks with one kernel after the other; false where an index is refused.
     fn run(&self, walk: &mut Walk, kernels: &[&dyn Kernel]) -> bool {
@@ -242,146 +218,6 @@ impl Pass<'_> {
             )
         }
     }
-}
-
-/// Runs a kernel along a walk, in as many parts as pay; false where an index is
-/// refused.
-///
-/// # Safety
-/// The walk is one over the layouts of these arrays, the first of which is
-/// borrowed exclusively, and the kernel was made for their elements.
-#[allow(unsafe_code)]
-unsafe fn run(
-    walk: &Walk,
-    indices: (Option<&Indices<'_>>, Policy),
-    (selected, listed): (*mut u8, *const u8),
-    size: usize,
-    kernel: &dyn Kernel,
-) -> bool {
-    let spread = walk.is_spread();
-    let outside = AtomicBool::new(false);
-    let run = Run {
-        walk,
-        indices: indices.0,
-        policy: indices.1,
-        selected,
-        listed: listed.cast_mut(),
-        size,
-        kernel,
-        spread,
-        outside: &outside,
-    };
-    let rows = walk.rows();
-    let row = walk.inner.len.saturating_mul(size);
-    let each = if spread { Cost::of_far(rows) } else { Cost::of_near(rows) };
-    let bytes = Cost::of_bytes(rows.saturating_mul(row)).times(2);
-    let most = parallel::parts(each.plus(bytes));
-    if most == 1 {
-        // SAFETY: the caller's promise.
-        #[allow(unsafe_code)]
-        unsafe {
-            run.run(Cut::Entries(1), 1);
-        }
-        return !outside.into_inner();
-    }
-    let cut = cut(walk, (row, spread), most);
-    let by_targets = matches!(cut, (Cut::Targets, _) | (_, 1));
-    let threads = parallel::threads().min(most);
-    if by_targets && indices.0.is_some() {
-        if let Some(bins) = Bins::new(walk, kernel, size, threads) {
-            // SAFETY: the caller's promise.
-            #[allow(unsafe_code)]
-            return unsafe { run_in_bins(&run, bins, threads) };
-        }
-    }
-    if let Some(listing) = indices.0.and_then(|indices| indices.listing(walk)) {
-        if is_worth(listing, walk, row) {
-            // SAFETY: the caller's promise; the listing is one of this walk.
-            #[allow(unsafe_code)]
-            unsafe {
-                run.run_listed(listing, most.min(listing.shares()));
-            }
-            return true;
-        }
-    }
-    let segments = || indices.0.is_some_and(|all| all.are_sorted(walk, indices.1));
-    let (cut, parts) = match cut {
-        // Sorted indices select their targets one after the other.
-        _ if by_targets && segments() => (Cut::Segments, most),
-        cut => cut,
-    };
-    // SAFETY: the caller's promise; `cut` leaves the order of entries alone.
-    #[allow(unsafe_code)]
-    unsafe {
-        run.run(cut, parts);
-    }
-    !outside.into_inner()
-}
-
-/// Runs with targets of their own for so many parts, and combines these with the
-/// target, but where an index is refused: then it is false.
-///
-/// # Safety
-/// The run is ready ([`Run`]), and `bins` are those of its walk, its kernel and as
-/// many parts.
-#[allow(unsafe_code)]
-unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins, parts: usize) -> bool {
-    let start = bins.start();
-    let apart = Run { walk: &bins.walk, selected: start, spread: false, ..*run };
-    // SAFETY: each part has an array of elements that the kernel combines, in
-    // which its walk selects (`Bins`).
-    unsafe {
-        apart.run_apart(parts, bins.every);
-    }
-    if run.outside.load(Ordering::Relaxed) {
-        return false;
-    }
-    let target = run.selected.wrapping_offset(run.walk.base.selected);
-    for part in 0..parts {
-        let bin = start.wrapping_add(part * bins.every);
-        for walk in std::iter::once(&bins.add.0).chain(bins.add.1.as_deref()) {
-            // SAFETY: these loops go over all targets of the run, whose arrays are as the
-            // caller promises, and over those of the bins, of elements of the same type.
-            unsafe {
-                self::run(walk, (None, Policy::Refuse), (target, bin), run.size, run.kernel);
-            }
-        }
-    }
-    true
-}
-
-/// Which loop to cut in how many parts, at most `most`, where rows have so many
-/// bytes and targets are spread over memory or not. Loops over entries are
-/// not cut: a target's updates keep their order.
-fn cut(walk: &Walk, (row, spread): (usize, bool), most: usize) -> (Cut, usize) {
-    let nothing = (Cut::Entries(1), 1);
-    let ordered = walk.nest().iter().position(|one| one.entries).unwrap_or(walk.nest().len());
-    let unit = turns(&walk.nest()[ordered..]).max(unit(walk.nest()));
-    let band = walk.nest().last().filter(|last| !last.entries).map_or(1, |last| last.len);
-    let lens = [
-        (Cut::Shared, walk.shared_turns()),
-        (Cut::Entries(unit), walk.entries() / unit),
-        (Cut::Outer, walk.outer.len),
-        // Wide bands are read in order.
-        (Cut::Band, band / threshold(256, 4)),
-    ];
-    if let Some((cut, len)) = lens.iter().find(|(_, len)| *len >= most) {
-        return (*cut, most.min(*len));
-    }
-    let threads = parallel::threads().min(most);
-    let only_entries = ordered == 0 && walk.nest().iter().all(|one| one.step.selected == 0);
-    let targets = walk.components.iter().map(|one| one.len).product::<usize>();
-    if only_entries && worth_searching(row, spread) && targets >= 4 * threads {
-        return (Cut::Targets, threads);
-    }
-    // Bands of rows that are wide even so.
-    let bands = row / threshold(2 << 10, 300);
-    let (cut, len) = lens
-        .into_iter()
-        .chain([(Cut::Inner, bands)])
-        .max_by_key(|(_, len)| *len)
-        .unwrap_or((Cut::Entries(1), 1));
-    if len > 1 { (cut, most.min(len)) } else { nothing }
 }
 
 /// What counts can hold, with one for the value that a target held.

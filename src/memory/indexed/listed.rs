@@ -3,11 +3,16 @@
 
 use std::mem::MaybeUninit;
 
+use super::part::{Shares, shares};
 use super::{CHUNK, Chunk, Cut, Part, Rooms, Run, unit};
 use crate::memory::plan::{Listed, Listing};
 use crate::memory::tile::Next;
-use crate::memory::walk::{Component, Loop, turns};
+use crate::memory::walk::{Component, Cursor, Loop, turns};
 use crate::parallel;
+use crate::threshold::threshold;
+
+/// How many updates to look at for each part.
+const SAMPLE: usize = threshold(64, 4);
 
 impl Run<'_> {
     /// The first entry from this one on whose index is not that of the entry
@@ -30,6 +35,36 @@ impl Run<'_> {
             }
             _ => entry,
         }
+    }
+
+    /// The targets of each of so many parts: as many positions each, or, where one would
+    /// have far more updates than others, what has as many of a sample of them.
+    /// Nothing where one part would be left with nearly all.
+    pub(in crate::memory) fn shares(&self, parts: usize) -> Option<Shares> {
+        let (walk, nest) = (self.walk, self.walk.nest());
+        let mut slots = [[MaybeUninit::uninit(); CHUNK]; 3];
+        let mut rooms = Rooms::new(&mut slots);
+        let wanted = (SAMPLE * parts).min(CHUNK).min(walk.entries());
+        for number in 0..wanted {
+            let entry = parallel::share(walk.entries(), wanted, number).start;
+            let (at, _) = Cursor::new(nest, walk.base, entry).take(1);
+            self.resolve(at.indices, &Loop::ONCE, 1, &mut rooms);
+        }
+        let sample = rooms.offsets.values_mut();
+        sample.sort_unstable();
+        shares(&walk.components, parts, sample)
+    }
+
+    /// Does all of it, a part for each share of the targets.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run) for a scatter; no two shares have targets in common.
+    #[allow(unsafe_code)]
+    pub(in crate::memory) unsafe fn run_shares(&self, shares: &Shares) {
+        parallel::run(shares.len(), &|part| {
+            let targets = Some(shares[part].clone());
+            self.part(&Part { targets, ..Part::whole(self.walk) });
+        });
     }
 
     /// Does all of it, in `parts` parts, each of which selects in an array of its

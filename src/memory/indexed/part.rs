@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use crate::memory::walk::{Component, Walk};
 use crate::parallel;
 
@@ -85,4 +87,36 @@ pub(super) fn targets(components: &[Component], parts: usize, part: usize) -> Ra
     let whole = (high - low) as usize + 1;
     let share = parallel::share(whole, parts, part);
     low + share.start as isize..low + share.end as isize
+}
+
+/// The offsets that each part takes.
+pub(in crate::memory) type Shares = SmallVec<[Range<isize>; 4]>;
+
+/// As many positions for each part; or, where a part had more than a half too many of
+/// the sorted offsets of a sample, about as many of these. Nothing where one part is
+/// left with nine tenths of them.
+pub(super) fn shares(components: &[Component], parts: usize, sample: &[isize]) -> Option<Shares> {
+    let mut shares: Shares = (0..parts).map(|part| targets(components, parts, part)).collect();
+    let among = |share: &Range<isize>| {
+        let before = |end: isize| sample.partition_point(|&offset| offset < end);
+        before(share.end) - before(share.start)
+    };
+    let most = |shares: &Shares| shares.iter().map(among).max().unwrap_or(0);
+    if most(&shares) * 2 * parts <= sample.len() * 3 {
+        return Some(shares);
+    }
+    for part in 1..parts {
+        let wanted = parallel::share(sample.len(), parts, part).start;
+        let last = shares[parts - 1].end;
+        let target = sample.get(wanted).copied().unwrap_or(last);
+        // Before its updates or after them, whichever is nearer.
+        let before = sample.partition_point(|&offset| offset < target);
+        let after = sample.partition_point(|&offset| offset <= target);
+        let nearer = wanted.saturating_sub(before) < after.saturating_sub(wanted);
+        let end = if nearer { target } else { target.saturating_add(1) };
+        let end = end.clamp(shares[part - 1].start, last);
+        shares[part - 1].end = end;
+        shares[part].start = end;
+    }
+    (most(&shares) * 10 < sample.len() * 9).then_some(shares)
 }

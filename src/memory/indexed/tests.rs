@@ -1,6 +1,6 @@
 //! Parts make up the whole, for all small walks.
 
-use super::part::{Cut, Part, targets};
+use super::part::{Cut, Part, shares, targets};
 use super::{short_run, unit};
 use crate::memory::walk::{Component, Loop, Offsets, Walk, turns};
 
@@ -25,6 +25,40 @@ fn each_offset_is_one_parts() {
             }
         }
     }
+}
+
+/// Shares follow each other and make up all that there is, whatever the sample is, and
+/// none has far more of it than others if that can be.
+#[test]
+fn shares_of_a_sample() {
+    let axis = |len, step| [Component { len, step, at: 0 }];
+    let samples: [&[isize]; 8] = [
+        &[],
+        &[isize::MIN, isize::MIN, 8],
+        &[0, 8, 16, 24, 32, 40, 48, 56],
+        &[0, 0, 0, 0, 0, 0, 8, 16, 32, 56],
+        &[0, 0, 8, 8, 16, 16, 24, 24],
+        &[56; 9],
+        &[16, 24],
+        &[-56, -48, -48, -40, -40, -40, -8, 0],
+    ];
+    for (components, sample) in
+        [axis(8, 8), axis(8, -8), axis(1, 8)].iter().flat_map(|axis| samples.map(|one| (axis, one)))
+    {
+        for parts in 1..20 {
+            let whole = targets(components, 1, 0);
+            let Some(shares) = shares(components, parts, sample) else { continue };
+            assert_eq!(shares.len(), parts);
+            assert_eq!((shares[0].start, shares[parts - 1].end), (whole.start, whole.end));
+            assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start), "{shares:?}");
+            assert!(shares.iter().all(|share| share.start <= share.end), "{shares:?}");
+        }
+    }
+    // More than half of the updates are the first target's; half are those of two; one has
+    // all.
+    assert_eq!(shares(&axis(100, 8), 2, samples[3]).unwrap()[..], [0..1, 1..793]);
+    assert_eq!(shares(&axis(100, 8), 2, samples[4]).unwrap()[..], [0..16, 16..793]);
+    assert_eq!(shares(&axis(8, 8), 2, samples[5]), None);
 }
 
 /// Where loops over entries are cut between runs, no entry is left out, and runs

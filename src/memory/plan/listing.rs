@@ -39,6 +39,8 @@ pub(in crate::memory) struct Listing {
     targets: Vec<u32>,
     /// Where each share ends.
     ends: Vec<usize>,
+    /// How many targets a share is of, at least.
+    narrowest: usize,
 }
 
 /// Entries and their targets, as many.
@@ -56,6 +58,7 @@ impl Listing {
         let all: usize = counts.iter().map(|&count| count as usize).sum();
         let (mut entries, mut sorted) = (zeroed(all)?, zeroed(all)?);
         let (mut rooms, mut ends) = (reserved(shares)?, reserved(shares)?);
+        let mut narrowest = space;
         {
             let (mut entries, mut sorted) = (&mut entries[..], &mut sorted[..]);
             let (mut bin, mut end) = (0, 0);
@@ -74,6 +77,7 @@ impl Listing {
                     (entries.split_off_mut(..end - start), sorted.split_off_mut(..end - start));
                 let (Some(entries), Some(sorted)) = slots else { break };
                 let range = (first as u64) << shift..((bin as u64) << shift).min(space as u64);
+                narrowest = narrowest.min(range.end.saturating_sub(range.start) as usize);
                 rooms.push(Mutex::new((range, entries, sorted)));
                 ends.push(end);
             }
@@ -85,12 +89,17 @@ impl Listing {
             }
         });
         drop(rooms);
-        Ok(Listing { entries, targets: sorted, ends })
+        Ok(Listing { entries, targets: sorted, ends, narrowest })
     }
 
     /// How many shares there are.
     pub(in crate::memory) fn shares(&self) -> usize {
         self.ends.len()
+    }
+
+    /// How many targets each share is of, at least.
+    pub(in crate::memory) fn narrowest(&self) -> usize {
+        self.narrowest
     }
 
     /// Those of part number `part` of `parts`: whole shares.

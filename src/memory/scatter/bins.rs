@@ -12,10 +12,10 @@
 //! For reductions that come to the same bits in any order: those of integers and
 //! `bool`.
 
-use super::alloc::repeated;
-use super::combine::steps;
-use super::tile::Kernel;
-use super::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk};
+use crate::memory::alloc::repeated;
+use crate::memory::combine::steps;
+use crate::memory::tile::Kernel;
+use crate::memory::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk};
 use crate::threshold::threshold;
 
 /// Bytes of the bins of a part, which stay in the caches near its core.
@@ -73,8 +73,8 @@ impl Bins {
             return None;
         }
         binned.base = Offsets { selected: 0, ..walk.base };
-        // No line of one part is near one of another.
-        let every = bytes.next_multiple_of(128);
+        // No line of one part is one of another, or next to it, wherever memory starts.
+        let every = bytes.next_multiple_of(64) + 128;
         let memory = repeated(nothing.repeated(), every / size_of::<u128>() * parts).ok()?;
         let add = Walk::new(add, Components::new(), Order::Selected);
         Some(Bins { walk: binned, add, every, memory })
