@@ -22,6 +22,9 @@ pub trait IndexInteger: num_traits::PrimInt + Send + Sync + Sealed + 'static {
 
 /// What an index means along an axis of `len` elements.
 pub(crate) trait Meaning: Copy + PartialOrd + 'static {
+    /// Whether values can be negative.
+    const SIGNED: bool;
+
     /// The position from the front that a value in `-len..=len - 1` means;
     /// some number `>= len` for every other value.
     fn position(self, len: usize) -> u64;
@@ -40,6 +43,8 @@ pub(crate) trait Meaning: Copy + PartialOrd + 'static {
 macro_rules! signed {
     ($($int:ty)*) => {$(
         impl Meaning for $int {
+            const SIGNED: bool = true;
+
             #[inline(always)]
             fn position(self, len: usize) -> u64 {
                 // An array is never longer than `isize::MAX`, so `len` fits
@@ -76,6 +81,8 @@ signed!(i8 i16 i32 i64 isize);
 macro_rules! unsigned {
     ($($int:ty)*) => {$(
         impl Meaning for $int {
+            const SIGNED: bool = false;
+
             #[inline(always)]
             fn position(self, _len: usize) -> u64 {
                 self as u64

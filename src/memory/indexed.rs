@@ -11,6 +11,7 @@
 mod known;
 mod listed;
 mod part;
+mod singles;
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -200,6 +201,9 @@ impl Run<'_> {
         part: &Part,
         rooms: &mut Rooms<'_>,
     ) {
+        if let Some(single) = self.singly(nest, part) {
+            return self.singles(single, nest, base, entries);
+        }
         // Without indices, runs of some length are worth a tile of their own.
         let together = |run: &Loop| self.indices.is_some() || run.len < 16;
         if let Some((run, around)) = short_run(nest).filter(|(run, _)| together(run)) {

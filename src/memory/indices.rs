@@ -3,6 +3,7 @@
 //! What depends on the type of an index ends here: three functions for each of
 //! the integer types, compiled in this crate. Everything else sees offsets.
 
+pub(super) mod elements;
 mod resolve;
 
 use std::any::TypeId;
@@ -48,6 +49,8 @@ pub struct IndexKind {
     all_same: unsafe fn(Lane, usize) -> bool,
     all_sorted: unsafe fn(Lane, usize) -> bool,
     value: unsafe fn(*const u8) -> i128,
+    /// For indices of some sizes.
+    copy: Option<unsafe fn(&elements::Elements) -> bool>,
 }
 
 impl IndexKind {
@@ -60,6 +63,7 @@ impl IndexKind {
             all_same: resolve::all_same::<I>,
             all_sorted: resolve::all_sorted::<I>,
             value: resolve::value::<I>,
+            copy: elements::copy::<I>(),
         }
     }
 }

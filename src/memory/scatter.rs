@@ -200,7 +200,7 @@ impl Pass<'_> {
         let rest = walk.order(Order::Selected);
         std::iter::once(&*walk)
             .chain(rest.as_deref())
-            .all(|walk| self.walk(walk, &Plain(copier.kernel(&walk.inner, false, false))))
+            .all(|walk| self.walk(walk, &copier.write(&walk.inner)))
     }
 
     fn walk(&self, walk: &Walk, kernel: &dyn Kernel) -> bool {

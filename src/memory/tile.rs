@@ -2,6 +2,7 @@
 
 use super::combine::Set;
 use super::cpu;
+use super::indices::elements::Single;
 use super::walk::{Loop, Walk};
 
 /// A loop over two arrays: how often, and by how many bytes each turn moves in
@@ -286,6 +287,12 @@ pub(super) trait Kernel: Sync {
     /// come to the same bits in any order, even if some of them are combined with each
     /// other first. Then all elements are of the type of the updates.
     fn any_order(&self) -> Option<Set> {
+        None
+    }
+
+    /// How it copies single elements, where it does nothing else with them: such
+    /// may be copied without it.
+    fn single(&self) -> Option<Single> {
         None
     }
 }

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use crate::memory::copy::repeat;
 use crate::memory::cpu;
 use crate::memory::tile::{Kernel, Known, Places, Tile};
 
@@ -293,11 +294,7 @@ impl Set {
         let mut rows = *tile;
         rows.inner.len = 1;
         // SAFETY: the caller's promise, for each row.
-        elements(&rows, |row, _| unsafe {
-            for k in 0..inner.len {
-                row.cast::<[u8; N]>().add(k).write(value);
-            }
-        });
+        elements(&rows, |row, _| unsafe { repeat(value, row, inner.len) });
     }
 }
 

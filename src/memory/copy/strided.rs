@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use super::repeat;
 use crate::memory::cpu::{Rows, transpose};
 use crate::memory::tile::{Places, Tile};
 
@@ -47,7 +48,7 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     }
     tile.each_row(|selected, listed| {
         let (from, to) = ends::<GATHER, _>(selected, listed);
-        let (from, to) = (from.cast_const().cast(), to.cast());
+        let (from, to): (*const _, *mut _) = (from.cast_const().cast(), to.cast());
         // Steps that are compared with constants are handed on as these, so
         // that the compiler moves several elements at a time.
         // SAFETY: the caller's promise, for each row.
@@ -55,6 +56,7 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
             match (step, place) {
                 (-1, 1) => row::<N>(from, -1, to, 1, len),
                 (2, 1) => row::<N>(from, 2, to, 1, len),
+                (0, 1) => repeat(from.cast::<[u8; N]>().read(), to.cast(), len),
                 (_, 1) => row::<N>(from, step, to, 1, len),
                 _ => row::<N>(from, step, to, place, len),
             }

@@ -1,6 +1,8 @@
 //! What the processor offers beyond Rust's operators: prefetching, stores that
 //! pass by the caches, shuffles of bytes, wider vectors.
 
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+mod fours;
 #[cfg(all(feature = "half", target_arch = "x86_64", not(miri)))]
 mod half;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -9,6 +11,8 @@ mod shuffle;
 mod stream;
 mod transpose;
 
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+pub(super) use fours::fours;
 #[cfg(all(feature = "half", target_arch = "x86_64", not(miri)))]
 pub(super) use half::F16c;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]

@@ -2,8 +2,11 @@
 
 use std::mem::MaybeUninit;
 
+use ndarray::ArrayView1;
+
+use super::elements::{Elements, Single};
 use super::resolve::resolve;
-use super::{Component, Lane, Meaning, NOWHERE, Policy};
+use super::{Component, IndexInteger, Indices, Lane, Meaning, NOWHERE, Policy};
 
 /// The offsets that indices select, and whether all were in bounds.
 fn resolved<I: Meaning>(indices: &[I], component: Component, policy: Policy) -> (Vec<isize>, bool) {
@@ -90,4 +93,79 @@ fn the_ends_of_wide_types() {
     check(&signed.chain([i64::MIN, i64::MAX]).collect::<Vec<_>>(), lens());
     let unsigned = of_both_signs().filter_map(|n| u64::try_from(n).ok());
     check(&unsigned.chain([1 << 63, u64::MAX]).collect::<Vec<_>>(), lens());
+}
+
+/// Copies elements `0, 1, 2, ...` of an axis to a list, and back to a cleared axis.
+fn copied<I: IndexInteger + std::fmt::Debug, E>(indices: &[I], len: usize, element: fn(usize) -> E)
+where
+    E: Copy + PartialEq + std::fmt::Debug,
+{
+    let array = ArrayView1::from(indices);
+    let kind = Indices::of(&array);
+    let step = size_of::<E>() as isize;
+    let axis = Component { len, step, at: 0 };
+    let position = |index: &I| position(index.to_i128().unwrap(), len as i128, Policy::Refuse);
+    let inside = indices.iter().all(|index| position(index).is_some());
+    let mut all: Vec<E> = (0..len).map(element).collect();
+    let mut list = vec![element(len); indices.len()];
+    for gather in [true, false] {
+        let single = Single { size: size_of::<E>(), gather };
+        assert!(kind.can_copy(single, &axis, size_of::<I>() as isize));
+        let elements = Elements {
+            indices: kind.start(),
+            count: indices.len(),
+            axis,
+            selected: all.as_mut_ptr().cast(),
+            listed: list.as_mut_ptr().cast(),
+            single,
+        };
+        // SAFETY: it can be done, the axis and the list are as long as that.
+        #[allow(unsafe_code)]
+        let found = unsafe { kind.copy(&elements) };
+        assert_eq!(found, inside, "{indices:?} along {len}");
+        for (listed, index) in list.iter().zip(indices) {
+            if let Some(position) = position(index) {
+                assert_eq!(*listed, element(position as usize), "{indices:?} along {len}");
+                assert!(!inside || all[position as usize] == *listed);
+            }
+        }
+        all.iter_mut().filter(|_| gather && inside).for_each(|one| *one = element(len));
+    }
+}
+
+fn copied_in_all_counts<I: IndexInteger + std::fmt::Debug>() {
+    let small = [0, 1, 2, 5, 6, 7].into_iter();
+    let values = small.clone().chain(small.map(|value| !value)).filter_map(I::from);
+    let values: Vec<I> = values.chain([I::max_value(), I::min_value()]).collect();
+    for len in [1, 3, 7, 8] {
+        let inside: Vec<I> = (0..11)
+            .filter_map(|k| I::from(k * 5 % len))
+            .enumerate()
+            .map(|(k, index)| {
+                let back = I::from(index.to_i64().unwrap() - len);
+                if k % 3 == 1 { back.unwrap_or(index) } else { index }
+            })
+            .collect();
+        for count in 0..=inside.len() {
+            copied(&inside[..count], len as usize, |k| k as u32);
+            copied(&inside[..count], len as usize, |k| !(k as u64));
+            // One index of them in and out of bounds, at each place.
+            for (at, &value) in (0..count).flat_map(|at| values.iter().map(move |one| (at, one))) {
+                let mut indices = inside[..count].to_vec();
+                indices[at] = value;
+                copied(&indices, len as usize, |k| k as u32);
+                copied(&indices, len as usize, |k| !(k as u64));
+            }
+        }
+    }
+}
+
+#[test]
+fn elements_are_copied_while_their_indices_are_resolved() {
+    copied_in_all_counts::<i32>();
+    copied_in_all_counts::<u32>();
+    copied_in_all_counts::<i64>();
+    copied_in_all_counts::<u64>();
+    copied_in_all_counts::<isize>();
+    copied_in_all_counts::<usize>();
 }
