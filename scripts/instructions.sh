@@ -2,10 +2,27 @@
 # Instructions a tiny call takes, counted by valgrind's callgrind: the same on a
 # busy machine as on an idle one. The calls are the ways of the benchmarks'
 # tiny workloads: scripts/instructions.sh [part of a name]
+#
+# scripts/instructions.sh check
+# counts those that have a bound in benches/instructions.txt and fails where one takes
+# more; scripts/instructions.sh bound writes that file anew: what is counted now, and a
+# twentieth. Compilers differ by more than that, so only the version that the
+# bounds are of is held to them; without valgrind nothing is checked.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/common.sh
 
+bounds=benches/instructions.txt
+compiler="$(rustc --version), $(uname -m)"
+if [[ ${1:-} == check ]]; then
+  if ! command -v valgrind >/dev/null; then
+    echo "not checked: there is no valgrind here"
+    exit 0
+  elif [[ $(head -1 "$bounds") != "$compiler" ]]; then
+    echo "not checked: $bounds is of $(head -1 "$bounds"), this is $compiler"
+    exit 0
+  fi
+fi
 need_program valgrind "apt-get install valgrind, or your system's package of that name"
 
 bench=$(cargo bench --bench tiny --no-run --message-format=json 2>/dev/null |
@@ -17,9 +34,33 @@ count() { # name, calls
 }
 
 # The difference of two counts leaves out what happens once.
-names=$("$bench" --list | grep -- "${1:-}")
-for name in $names; do
-  few=$(count "$name" 1000)
-  many=$(count "$name" 3000)
-  printf '%-36s %6d instructions\n' "$name" $(((many - few) / 2000))
-done
+instructions() { # name
+  echo $((($(count "$1" 5000) - $(count "$1" 1000)) / 4000))
+}
+
+case ${1:-} in
+check)
+  while read -r name most; do
+    counted=$(instructions "$name")
+    printf '%-36s %6d instructions, at most %6d\n' "$name" "$counted" "$most"
+    ((counted <= most)) || failed=1
+  done < <(tail -n +2 "$bounds")
+  [[ -z ${failed:-} ]] || fail "a tiny call takes more instructions than it did"
+  ;;
+bound)
+  names=$("$bench" --list | grep -E '/(into|alloc|inplace)$')
+  {
+    echo "$compiler"
+    for name in $names; do
+      echo "$name $(($(instructions "$name") * 21 / 20))"
+    done
+  } >"$bounds.new"
+  mv "$bounds.new" "$bounds"
+  ;;
+*)
+  names=$("$bench" --list | grep -- "${1:-}")
+  for name in $names; do
+    printf '%-36s %6d instructions\n' "$name" "$(instructions "$name")"
+  done
+  ;;
+esac
