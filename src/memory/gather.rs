@@ -116,7 +116,7 @@ pub(super) fn copy(
     let (cut, parts) = match bands(walk) {
         bands if bands > 1 && bands >= parallel::threads() => (Cut::Band, bands),
         _ if parts == 1 => (Cut::Entries(1), 1),
-        _ => (cut(walk, row, parts), parts),
+        _ => cut(walk, row, parts),
     };
     // SAFETY: the walk was made of the layouts of the transfer's arrays and of
     // these indices, by `Axes` or by a roll of the two, and the kernel of the
@@ -150,9 +150,11 @@ fn bands(walk: &Walk) -> usize {
     if across && again && reach >= SHARED { (band.len / BAND).max(1) } else { 1 }
 }
 
-/// The loop to cut: the outermost that is long enough, or the longest.
+/// The loop to cut, the outermost that is long enough or the longest, and in how many
+/// of at most `parts` parts: no more than it has turns, since a part without any may
+/// not know by a loop that the walk does without.
 #[inline(never)]
-fn cut(walk: &Walk, row: usize, parts: usize) -> Cut {
+fn cut(walk: &Walk, row: usize, parts: usize) -> (Cut, usize) {
     /// Kernels for shorter rows have the length of a whole one built in.
     const BAND: usize = threshold(2 << 10, 300);
     let unit = unit(walk.nest());
@@ -164,5 +166,5 @@ fn cut(walk: &Walk, row: usize, parts: usize) -> Cut {
     ];
     let enough = lens.iter().find(|(_, len)| *len >= 4 * parts);
     let longest = lens.iter().rev().max_by_key(|(_, len)| *len);
-    enough.or(longest).map_or(Cut::Entries(1), |(cut, _)| *cut)
+    enough.or(longest).map_or((Cut::Entries(1), 1), |(cut, len)| (*cut, parts.min(*len).max(1)))
 }

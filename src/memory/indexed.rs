@@ -328,7 +328,7 @@ impl Run<'_> {
         };
         tile.outer.len = part.outer.len();
         tile.inner.len = part.inner.len();
-        if tile.offsets.is_empty() {
+        if tile.offsets.is_empty() || part.shared.is_empty() {
             return;
         }
         if walk.shared().is_empty() {

@@ -275,4 +275,37 @@ mod rayon_tasks {
             }
         }
     }
+
+    /// An element that is worth several threads, and counts its clones.
+    struct Counted<'c> {
+        page: [u64; if cfg!(miri) { 1 << 10 } else { 1 << 18 }],
+        clones: &'c AtomicUsize,
+    }
+
+    impl Clone for Counted<'_> {
+        fn clone(&self) -> Self {
+            self.clones.fetch_add(1, Ordering::SeqCst);
+            Counted { ..*self }
+        }
+    }
+
+    /// There is no loop to share out: one part writes it, and no other.
+    #[test]
+    fn a_single_large_element_is_written_once() {
+        let run = || {
+            let clones = AtomicUsize::new(0);
+            let one = Array1::from_shape_simple_fn(1, || Counted { page: [7; _], clones: &clones });
+            let gathered = one.gather(&[0], 0).unwrap();
+            assert_eq!((clones.swap(0, Ordering::SeqCst), gathered[0].page[9]), (1, 7));
+            let rolled = one.roll(1, 0).unwrap();
+            assert_eq!((clones.swap(0, Ordering::SeqCst), rolled[0].page[9]), (1, 7));
+        };
+        // Clones pass through the stack.
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(3)
+            .stack_size(64 << 20)
+            .build()
+            .unwrap()
+            .install(run);
+    }
 }
