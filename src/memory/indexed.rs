@@ -28,6 +28,7 @@ use crate::parallel;
 use crate::sync::AtomicBool;
 pub(super) use part::Cut;
 use part::Part;
+pub(super) use part::Shares;
 
 /// A walk over two arrays and the indices between them, ready to run.
 ///

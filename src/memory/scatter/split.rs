@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::bins::Bins;
 use crate::index::Policy;
-use crate::memory::indexed::{Cut, Run, unit};
+use crate::memory::indexed::{Cut, Run, Shares, unit};
 use crate::memory::indices::Indices;
 use crate::memory::plan::Listing;
 use crate::memory::tile::Kernel;
@@ -16,12 +16,26 @@ use crate::threshold::threshold;
 /// Bytes that what indices select lies apart, from which on it is in no cache.
 const FAR: usize = threshold(24 << 20, 512);
 
+/// Bytes of updates that come from caches, if they have been used before.
+const NEAR: usize = threshold(16 << 20, 1 << 10);
+
+/// Of rows that are longer than so many bytes, some are read as fast as all.
+const ROW: usize = threshold(2 << 10, 64);
+
+/// Whether rows stream through memory into targets from the shared cache. One thread
+/// has nearly all of the memory's speed then: 100,000 of 512 bytes into 10,000 take
+/// 2.75 ms on one thread, 2.5 to 3.2 on two. But if some targets have far more rows than
+/// others, these are nearer: by a power law 2.6 and 2.3.
+fn streams(walk: &Walk, row: usize) -> bool {
+    let updates = walk.rows().saturating_mul(row);
+    walk.is_spread() && walk.reach() < FAR && row < ROW && updates > NEAR
+}
+
 /// Whether it is worth that each thread looks through all indices for those of its
 /// targets, which takes it half a nanosecond each: where rows are wide, and where
 /// each waits for memory. On one thread and on two: 20,000 rows of 256 bytes into 2,000
-/// 116 and 85 µs, but 50,000 of 128 into 5,000 182 and 164; 200,000 of 256 into 50,000 3.5 and
-/// 3.4 ms; 1,000,000 of 64 into as many 15.2 and 10.1; 1,000,000 floats of 10,000,000 5.2 and
-/// 3.8, of 5,000,000 3.7 and 3.8.
+/// 116 and 85 µs, but 50,000 of 128 into 5,000 182 and 164; 1,000,000 of 64 into as many
+/// 15.2 and 10.1 ms; 1,000,000 floats of 10,000,000 5.2 and 3.8, of 5,000,000 3.7 and 3.8.
 fn worth_searching(walk: &Walk, row: usize) -> bool {
     let least = if walk.is_spread() { threshold(256, 16) } else { threshold(192, 8) };
     row >= least || walk.reach() >= FAR
@@ -33,15 +47,14 @@ fn worth_searching(walk: &Walk, row: usize) -> bool {
 /// these wait for each other, 0.57 and 0.79 ms. Of rows, 50,000 of 64 bytes into 5,000 116
 /// and 89 µs; 500,000 into 50,000, which stream through memory, 1.5 and 1.8 ms.
 fn is_worth(listing: &Listing, walk: &Walk, row: usize) -> bool {
-    const NEAR: usize = threshold(16 << 20, 1 << 10);
     /// Fewer targets than that wait for each other.
     const APART: usize = threshold(1 << 10, 8);
-    /// Of rows that are longer, half of them in order are as good as all.
-    const ROW: usize = 2 << 10;
     let updates = walk.rows().saturating_mul(row);
+    let targets: usize = walk.components.iter().map(|one| one.len).product();
+    let uneven = listing.narrowest().saturating_mul(2 * listing.shares()) < targets;
     let elements = walk.inner.len == 1 && listing.narrowest() >= APART;
     let near = row >= 64 && updates <= NEAR;
-    let rows = (256..ROW).contains(&row);
+    let rows = (256..ROW).contains(&row) && (uneven || !streams(walk, row));
     elements || near || rows || walk.reach() >= FAR || listing.is_contiguous()
 }
 
@@ -124,9 +137,13 @@ unsafe fn run_by_targets(run: &Run<'_>, indices: &Indices<'_>, cut: (Cut, usize)
         if cut.0 != Cut::Targets {
             return run.run(cut.0, cut.1);
         }
+        let uneven = |shares: &Shares| {
+            let widths = || shares.iter().map(|share| share.end.abs_diff(share.start));
+            widths().min() < widths().max().map(|widest| widest / 2)
+        };
         match run.shares(cut.1) {
-            Some(shares) => run.run_shares(&shares),
-            None => run.run(Cut::Entries(1), 1),
+            Some(shares) if uneven(&shares) || !streams(walk, row) => run.run_shares(&shares),
+            _ => run.run(Cut::Entries(1), 1),
         }
     }
 }
