@@ -12,14 +12,29 @@ pub type Results = Vec<(&'static str, &'static str, usize, f64)>;
 /// The numbers of threads that forms run on.
 pub const THREADS: [usize; 2] = [1, 2];
 
-/// The pool of one thread or of two.
+/// The pool of one thread or of two, each held to a processor of its own: schedulers may wake both
+/// on the same, and then a second thread gains nothing, whatever it does.
 pub fn pool(threads: usize) -> &'static ThreadPool {
     static POOLS: LazyLock<[ThreadPool; 2]> = LazyLock::new(|| {
         THREADS.map(|threads| {
-            ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of threads")
+            let pool = ThreadPoolBuilder::new().num_threads(threads).start_handler(hold);
+            pool.build().expect("a pool of threads")
         })
     });
     &POOLS[threads - 1]
+}
+
+/// Holds this thread to a processor with this number, where the system lets it.
+fn hold(processor: usize) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: a set is nothing but bits, and its size is that of what it points to.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(processor, &mut set);
+        libc::sched_setaffinity(0, size_of_val(&set), &raw const set);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = processor;
 }
 
 /// One way to do a workload.

@@ -4,7 +4,7 @@ use ndarray::{Array1, Array2, ArrayViewMut1};
 use opkernels::{IndexPlan, Scatter, ScatterExt};
 
 use crate::inputs::{array, copy, floats};
-use crate::workload::{Take, Ways, Workload};
+use crate::workload::{Shared, Take, Ways, Workload};
 
 /// All workloads with plans.
 pub fn workloads() -> Vec<Workload> {
@@ -28,6 +28,18 @@ pub fn workloads() -> Vec<Workload> {
         Workload::new("plan_elements_sorted", |take| {
             elements(take, 100_000, 1_000_000, Law::Sorted);
         }),
+        Workload::new("plan_elements_100k", |take| elements(take, 100_000, 100_000, Law::Uniform)),
+        Workload::new("plan_elements_far", |take| {
+            elements(take, 10_000_000, 1_000_000, Law::Uniform);
+        }),
+        Workload::new("plan_elements_power", |take| {
+            elements(take, 1_000_000, 1_000_000, Law::Power);
+        }),
+        Workload::new("plan_rows_4", |take| rows(take, 4, 100_000, 1_000_000, Law::Uniform)),
+        Workload::new("plan_rows_64_power", |take| rows(take, 64, 50_000, 200_000, Law::Power)),
+        Workload::new("plan_rows_128", |take| rows(take, 128, 10_000, 100_000, Law::Uniform)),
+        Workload::new("plan_counts_256", |take| counts(take, 256, 10_000_000)),
+        Workload::new("plan_counts_10k", |take| counts(take, 10_000, 1_000_000)),
     ]
 }
 
@@ -68,47 +80,66 @@ fn rows(take: Take<'_>, width: usize, targets: usize, count: usize, law: Law) {
     by_hand(&mut answer);
     let answer = copy(&answer.flatten().into_owned());
     let plan = IndexPlan::new(&idx, targets).expect("indices in bounds");
-    let sum = Scatter::sum(0);
+    let (sum, shared) = (Scatter::sum(0), Shared::new(data));
     Ways::to(&answer)
-        .into(
-            "with a plan",
-            || copy(&data),
-            |target| target.scatter_inplace(&plan, &updates, sum).unwrap(),
-        )
-        .into(
-            "without",
-            || copy(&data),
-            |target| target.scatter_inplace(&idx, &updates, sum).unwrap(),
-        )
-        .hand("by hand", || copy(&data), by_hand)
+        .in_turn("with a plan", &shared, |target| {
+            target.scatter_inplace(&plan, &updates, sum).unwrap();
+        })
+        .in_turn("without", &shared, |target| {
+            target.scatter_inplace(&idx, &updates, sum).unwrap();
+        })
+        .hand_in_turn("by hand", &shared, by_hand)
         .give(take);
 }
 
-/// Sums of elements along the only axis.
+/// Sums of elements along the only axis; by hand without checks.
 fn elements(take: Take<'_>, targets: usize, count: usize, law: Law) {
     let data: Array1<f32> = floats(targets);
     let idx = indices(count, targets, law);
     let updates: Array1<f32> = floats(count);
     let by_hand = |target: &mut Array1<f32>| {
+        let target = target.as_slice_mut().expect("in standard layout");
         for (&i, &update) in idx.iter().zip(&updates) {
-            target[i as usize] += update;
+            // SAFETY: the indices were made below the number of targets.
+            unsafe { *target.get_unchecked_mut(i as usize) += update };
         }
     };
     let mut answer = data.clone();
     by_hand(&mut answer);
     let plan = IndexPlan::new(&idx, targets).expect("indices in bounds");
-    let sum = Scatter::sum(0);
+    let (sum, shared) = (Scatter::sum(0), Shared::new(data));
     Ways::to(&answer)
-        .into(
-            "with a plan",
-            || copy(&data),
-            |target| target.scatter_inplace(&plan, &updates, sum).unwrap(),
-        )
-        .into(
-            "without",
-            || copy(&data),
-            |target| target.scatter_inplace(&idx, &updates, sum).unwrap(),
-        )
-        .hand("by hand", || copy(&data), by_hand)
+        .in_turn("with a plan", &shared, |target| {
+            target.scatter_inplace(&plan, &updates, sum).unwrap();
+        })
+        .in_turn("without", &shared, |target| {
+            target.scatter_inplace(&idx, &updates, sum).unwrap();
+        })
+        .hand_in_turn("by hand", &shared, by_hand)
+        .give(take);
+}
+
+/// Counts of integers in so many bins.
+fn counts(take: Take<'_>, bins: usize, count: usize) {
+    let data = Array1::<u32>::zeros(bins);
+    let idx = indices(count, bins, Law::Uniform);
+    let updates = array(count, |bits| (bits % 3) as u32);
+    let by_hand = |target: &mut Array1<u32>| {
+        for (&i, &update) in idx.iter().zip(&updates) {
+            target[i as usize] = target[i as usize].wrapping_add(update);
+        }
+    };
+    let mut answer = data.clone();
+    by_hand(&mut answer);
+    let plan = IndexPlan::new(&idx, bins).expect("indices in bounds");
+    let (sum, shared) = (Scatter::sum(0), Shared::new(data));
+    Ways::to(&answer)
+        .in_turn("with a plan", &shared, |target| {
+            target.scatter_inplace(&plan, &updates, sum).unwrap();
+        })
+        .in_turn("without", &shared, |target| {
+            target.scatter_inplace(&idx, &updates, sum).unwrap();
+        })
+        .hand_in_turn("by hand", &shared, by_hand)
         .give(take);
 }

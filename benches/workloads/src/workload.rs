@@ -1,6 +1,7 @@
 //! A workload: ways to come to one answer, which each must give before it is timed.
 
 use std::hint::black_box;
+use std::sync::Mutex;
 
 use ndarray::{Array, Array1, Dimension};
 
@@ -147,6 +148,39 @@ impl<T: Element, D: Dimension, F: FnMut(&mut Array<T, D>) + Send> Call for Into<
     }
 }
 
+/// An array that several ways change in turn, and what each starts from to be confirmed: two ways
+/// with an array each would differ by where these lie.
+pub(crate) struct Shared<T, D: Dimension> {
+    target: Mutex<Array<T, D>>,
+    start: Array<T, D>,
+}
+
+impl<T: Element, D: Dimension> Shared<T, D> {
+    pub(crate) fn new(start: Array<T, D>) -> Self {
+        Shared { target: Mutex::new(copy(&start)), start }
+    }
+}
+
+struct InTurn<'a, T, D: Dimension, F> {
+    shared: &'a Shared<T, D>,
+    call: F,
+    answer: &'a Array1<T>,
+}
+
+impl<T: Element, D: Dimension, F: FnMut(&mut Array<T, D>) + Send> Call for InTurn<'_, T, D, F> {
+    fn run(&mut self) {
+        let mut target = self.shared.target.lock().expect("no call has panicked");
+        (self.call)(black_box(&mut target));
+    }
+
+    fn confirm(&mut self) -> Result<(), String> {
+        let mut target = self.shared.target.lock().expect("no call has panicked");
+        target.assign(&self.shared.start);
+        (self.call)(&mut target);
+        compare(&target, self.answer)
+    }
+}
+
 struct Returned<'a, T, F> {
     call: F,
     answer: &'a Array1<T>,
@@ -200,6 +234,30 @@ impl<'a, T: Element> Ways<'a, T> {
         THREADS.into_iter().fold(self, |ways, threads| {
             ways.push(name, threads, Into { target: start(), call: call.clone(), answer })
         })
+    }
+
+    /// A call on an array that other ways change too, on one thread and on two.
+    pub(crate) fn in_turn<D: Dimension>(
+        self,
+        name: &'static str,
+        shared: &'a Shared<T, D>,
+        call: impl FnMut(&mut Array<T, D>) + Clone + Send + 'a,
+    ) -> Self {
+        let answer = self.answer;
+        THREADS.into_iter().fold(self, |ways, threads| {
+            ways.push(name, threads, InTurn { shared, call: call.clone(), answer })
+        })
+    }
+
+    /// A loop by hand on such an array, on one thread.
+    pub(crate) fn hand_in_turn<D: Dimension>(
+        self,
+        name: &'static str,
+        shared: &'a Shared<T, D>,
+        call: impl FnMut(&mut Array<T, D>) + Send + 'a,
+    ) -> Self {
+        let answer = self.answer;
+        self.push(name, 1, InTurn { shared, call, answer })
     }
 
     /// A call that returns a new array, on one thread and on two.
