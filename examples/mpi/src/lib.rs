@@ -1,8 +1,9 @@
-//! What the two programs share: arguments, shards, reproducible data, and the
+//! What the programs share: arguments, shards, reproducible data, and the
 //! table that tells what each rank did.
 
 mod arguments;
 mod data;
+mod exchange;
 mod report;
 mod shard;
 
@@ -16,6 +17,7 @@ use mpi::traits::*;
 
 pub use arguments::{Arguments, Number};
 pub use data::{digest, mix};
+pub use exchange::{exchange, longest_piece};
 pub use report::{Column, table};
 pub use shard::Shard;
 

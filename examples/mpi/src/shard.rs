@@ -30,7 +30,8 @@ impl Shard {
         (owner / self.len as u128).min(self.parts as u128 - 1) as usize
     }
 
-    fn start(self, part: usize) -> usize {
+    /// Where a part begins; the last one ends where one more would begin.
+    pub fn start(self, part: usize) -> usize {
         (part as u128 * self.len as u128 / self.parts as u128) as usize
     }
 }

@@ -3,12 +3,11 @@
 use std::error::Error;
 
 use mpi::Count;
-use mpi::datatype::{Partition, PartitionMut};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 use ndarray::{Array1, Array2, s};
 use opkernels::{GatherExt, Reduction, ScatterElements, ScatterElementsExt};
-use opkernels_mpi::{Arguments, Column, Shard, table, timed};
+use opkernels_mpi::{Arguments, Column, Shard, longest_piece, table, timed};
 
 use crate::Rows;
 
@@ -31,7 +30,7 @@ pub(crate) fn look_up(
     for _ in 0..arguments.get("rounds") {
         let [mut before, mut gather, mut ids, mut rows, mut after] = [f64::INFINITY; 5];
         let request = timed(world, &mut before, || Request::new(&tokens, shard, ranks))?;
-        let asked = timed(world, &mut ids, || request.send(world))?;
+        let asked = timed(world, &mut ids, || request.send(world));
         let mut answer = Array2::zeros((asked.ids.len(), held.table.ncols()));
         timed(world, &mut gather, || held.look_up(&asked.ids, &mut answer))?;
         let received = timed(world, &mut rows, || asked.answer(world, &answer, &request))?;
@@ -94,11 +93,11 @@ impl Request {
 
     /// Sends every rank the ids of its rows, and returns those that this rank
     /// is asked for.
-    fn send(&self, world: &SimpleCommunicator) -> Result<Asked, Box<dyn Error>> {
+    fn send(&self, world: &SimpleCommunicator) -> Asked {
         let mut counts: Vec<Count> = vec![0; self.counts.len()];
         world.all_to_all_into(&self.counts[..], &mut counts[..]);
-        let ids = exchange(world, self.ids.as_slice().unwrap(), &self.counts, &counts, 1)?;
-        Ok(Asked { ids: Array1::from(ids), counts })
+        let ids = exchange(world, self.ids.as_slice().unwrap(), &self.counts, &counts, 1);
+        Asked { ids: Array1::from(ids), counts }
     }
 }
 
@@ -119,7 +118,7 @@ impl Asked {
     ) -> Result<Array2<f32>, Box<dyn Error>> {
         let width = rows.ncols();
         let sent = rows.as_slice().unwrap();
-        let received = exchange(world, sent, &self.counts, &request.counts, width)?;
+        let received = exchange(world, sent, &self.counts, &request.counts, width);
         Ok(Array2::from_shape_vec((request.ids.len(), width), received)?)
     }
 }
@@ -132,28 +131,8 @@ fn exchange<T: Equivalence + Default + Clone>(
     sent: &[Count],
     received: &[Count],
     width: usize,
-) -> Result<Vec<T>, Box<dyn Error>> {
-    let (sent, from) = numbers_and_starts(sent, width)?;
-    let (received, to) = numbers_and_starts(received, width)?;
-    let len = received.iter().map(|&count| count as usize).sum();
-    let mut buffer = vec![T::default(); len];
-    let outgoing = Partition::new(numbers, sent, from);
-    let mut incoming = PartitionMut::new(&mut buffer[..], received, to);
-    world.all_to_all_varcount_into(&outgoing, &mut incoming);
-    Ok(buffer)
-}
-
-/// How many numbers go to or come from each rank, and where they begin.
-fn numbers_and_starts(
-    counts: &[Count],
-    width: usize,
-) -> Result<(Vec<Count>, Vec<Count>), Box<dyn Error>> {
-    let (mut numbers, mut starts, mut start) = (Vec::new(), Vec::new(), 0);
-    for &count in counts {
-        let number = count as usize * width;
-        starts.push(Count::try_from(start).map_err(|_| "MPI counts numbers in 31 bits")?);
-        numbers.push(Count::try_from(number).map_err(|_| "MPI counts numbers in 31 bits")?);
-        start += number;
-    }
-    Ok((numbers, starts))
+) -> Vec<T> {
+    let all =
+        |counts: &[Count]| counts.iter().map(|&count| count as usize * width).collect::<Vec<_>>();
+    opkernels_mpi::exchange(world, numbers, &all(sent), &all(received), longest_piece(world))
 }
