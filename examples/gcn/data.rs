@@ -99,6 +99,7 @@ pub(crate) fn told_by_features<F: Real>(task: &Task<F>) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use approx::assert_abs_diff_eq;
     use ndarray::Array1;
 
     #[test]
@@ -114,7 +115,7 @@ mod tests {
         let first = f64::from(degrees[0]);
         let eighth = f64::from(degrees.slice(s![4..12]).sum()) / 8.0;
         let thousandth = f64::from(degrees.slice(s![900..1100]).sum()) / 200.0;
-        assert!((first / eighth - 4.0).abs() < 0.4, "{first} {eighth}");
-        assert!((first / thousandth - 100.0).abs() < 10.0, "{first} {thousandth}");
+        assert_abs_diff_eq!(first / eighth, 4.0, epsilon = 0.4);
+        assert_abs_diff_eq!(first / thousandth, 100.0, epsilon = 10.0);
     }
 }

@@ -76,6 +76,7 @@ pub(crate) fn kept(size: usize, crests: [usize; 2]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use approx::{assert_abs_diff_eq, assert_relative_eq};
 
     #[test]
     fn waves_fade_at_the_known_rate() {
@@ -84,7 +85,7 @@ mod tests {
         (0..50).for_each(|_| field.conduct().unwrap());
         let factor = kept(48, [3, 5]).powi(50);
         Zip::from(&field.heat).and(&first).for_each(|heat, first| {
-            assert!((heat - factor * first).abs() < 1e-12);
+            assert_abs_diff_eq!(*heat, factor * first, epsilon = 1e-12);
         });
     }
 
@@ -95,6 +96,6 @@ mod tests {
         (0..40).for_each(|_| field.blow(2, -1).unwrap());
         assert_eq!(field.heat, first);
         (0..100).for_each(|_| field.conduct().unwrap());
-        assert!((field.heat.sum() / total - 1.0).abs() < 1e-12);
+        assert_relative_eq!(field.heat.sum(), total, max_relative = 1e-12);
     }
 }

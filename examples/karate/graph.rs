@@ -98,6 +98,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use approx::assert_abs_diff_eq;
     use ndarray::array;
 
     #[test]
@@ -105,7 +106,7 @@ mod tests {
         let path = Graph::new(4, &[(0, 1), (1, 2), (2, 3)]);
         let (leanings, _) = path.leanings([0, 3]).unwrap();
         let expected = array![[1., 0.], [2. / 3., 1. / 3.], [1. / 3., 2. / 3.], [0., 1.]];
-        assert!((leanings - expected).iter().all(|by| by.abs() < 1e-6));
+        assert_abs_diff_eq!(leanings, expected, epsilon = 1e-6);
         assert_eq!(path.degrees().unwrap(), array![1, 2, 2, 1]);
     }
 }

@@ -160,6 +160,7 @@ fn join<A: Clone>(first: &Array1<A>, second: &Array1<A>) -> Array1<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use approx::{assert_abs_diff_eq, assert_relative_eq};
 
     #[test]
     fn charge_and_energy_are_kept() {
@@ -167,15 +168,16 @@ mod tests {
         let energy = plasma.kinetic_energy() + plasma.field_energy();
         for _ in 0..100 {
             plasma.step(0.1).unwrap();
-            assert!((plasma.charge.sum() - 4000.0).abs() < 1e-8);
+            assert_abs_diff_eq!(plasma.charge.sum(), 4000.0, epsilon = 1e-8);
         }
         let after = plasma.kinetic_energy() + plasma.field_energy();
-        assert!((after / energy - 1.0).abs() < 1e-3, "{energy} became {after}");
+        assert_relative_eq!(after, energy, max_relative = 1e-3);
     }
 
     #[test]
     fn cold_beams_grow_fastest_at_the_known_rate() {
-        assert!((growth_rate(0.375_f64.sqrt(), 0.0) - 0.125_f64.sqrt()).abs() < 1e-12);
+        let rate = growth_rate(0.375_f64.sqrt(), 0.0);
+        assert_abs_diff_eq!(rate, 0.125_f64.sqrt(), epsilon = 1e-12);
     }
 
     #[test]
@@ -185,7 +187,7 @@ mod tests {
         // Half a period: the wave is back, upside down.
         let steps = 400;
         (0..steps).for_each(|_| plasma.step(TAU / 2.0 / f64::from(steps)).unwrap());
-        assert!((plasma.longest_wave() / first - 1.0).abs() < 0.01);
+        assert_relative_eq!(plasma.longest_wave(), first, max_relative = 0.01);
         (0..steps / 2).for_each(|_| plasma.step(TAU / 2.0 / f64::from(steps)).unwrap());
         assert!(plasma.longest_wave() / first < 0.02);
     }
