@@ -83,7 +83,7 @@ fn assert_reduced<A: Reduce>([targets, count, width]: [usize; 3], pools: &[rayon
 
 /// Few targets of many updates, elements all over memory, and rows.
 fn assert_all<A: Reduce>() {
-    let pools = pools([1, 3, 16]);
+    let pools = pools([1, 4]);
     for shape in [[30, 50_000, 1], [140_000, 30_000, 1], [100, 8_000, 17]] {
         assert_reduced::<A>(shape, &pools);
     }
