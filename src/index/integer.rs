@@ -22,7 +22,11 @@ pub trait IndexInteger: num_traits::PrimInt + Send + Sync + Sealed + 'static {
 
 /// What an index means along an axis of `len` elements.
 pub(crate) trait Meaning: Copy + PartialOrd + 'static {
-    /// Whether values can be negative.
+    /// Whether values can be negative, for those who read them in vectors.
+    #[cfg_attr(
+        not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))),
+        allow(dead_code)
+    )]
     const SIGNED: bool;
 
     /// The position from the front that a value in `-len..=len - 1` means;

@@ -30,6 +30,7 @@ fn each_offset_is_one_parts() {
 /// Shares follow each other and make up all that there is, whatever the sample is, and
 /// none has far more of it than others if that can be.
 #[test]
+#[cfg_attr(miri, ignore)]
 fn shares_of_a_sample() {
     let axis = |len, step| [Component { len, step, at: 0 }];
     let samples: [&[isize]; 8] = [

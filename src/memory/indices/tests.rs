@@ -161,6 +161,7 @@ fn copied_in_all_counts<I: IndexInteger + std::fmt::Debug>() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore)]
 fn elements_are_copied_while_their_indices_are_resolved() {
     copied_in_all_counts::<i32>();
     copied_in_all_counts::<u32>();
