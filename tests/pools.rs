@@ -81,10 +81,10 @@ fn assert_reduced<A: Reduce>([targets, count, width]: [usize; 3], pools: &[rayon
     }
 }
 
-/// Few targets of many updates, elements all over memory, and rows.
+/// Few targets of many updates, and rows.
 fn assert_all<A: Reduce>() {
     let pools = pools([1, 4]);
-    for shape in [[30, 50_000, 1], [140_000, 30_000, 1], [100, 8_000, 17]] {
+    for shape in [[30, 50_000, 1], [100, 4_000, 17]] {
         assert_reduced::<A>(shape, &pools);
     }
 }
@@ -109,6 +109,7 @@ every! { halves: half::f16; brain_floats: half::bf16; }
 #[cfg(feature = "num-complex")]
 every! { complex: num_complex::Complex<f32>; complex_doubles: num_complex::Complex<f64>; }
 
+/// The same, and elements all over memory.
 #[test]
 fn every_number_of_threads() {
     let pools = pools(1..=16);
