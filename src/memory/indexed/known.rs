@@ -11,16 +11,15 @@ use crate::memory::tile::{Known, KnownRun};
 impl Run<'_> {
     /// Does these entries in this way, on one thread, where it can.
     pub(super) fn known(&self, entries: Range<usize>) -> bool {
-        let positions = self.indices.and_then(|indices| indices.known(self.walk));
-        match positions.zip(self.known_kernel()) {
-            Some((positions, kernel)) => {
-                let before = entries.start * self.size;
-                let own = Run { listed: self.listed.wrapping_add(before), ..*self };
-                own.known_elements(kernel, &positions[entries], None);
-                true
-            }
-            None => false,
-        }
+        // Asked first, since most calls have no plan.
+        let Some(positions) = self.indices.and_then(|indices| indices.known(self.walk)) else {
+            return false;
+        };
+        let Some(kernel) = self.known_kernel() else { return false };
+        let before = entries.start * self.size;
+        let own = Run { listed: self.listed.wrapping_add(before), ..*self };
+        own.known_elements(kernel, &positions[entries], None);
+        true
     }
 
     /// The same with what a plan has listed.
