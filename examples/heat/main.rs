@@ -38,21 +38,7 @@ const GUST: usize = 16;
 const WIND: [i64; 2] = [1, 3];
 
 fn main() -> ExitCode {
-    let outcome = match arguments::values(2) {
-        Ok(Some(given)) => run(&given),
-        Ok(None) => {
-            println!("{HELP}");
-            return ExitCode::SUCCESS;
-        }
-        Err(error) => Err(format!("{error}\n\n{HELP}")),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("heat: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    arguments::main("heat", HELP, 2, run)
 }
 
 fn run(arguments: &[String]) -> std::result::Result<(), String> {

@@ -37,21 +37,9 @@ impl Club {
 }
 
 fn main() -> ExitCode {
-    let outcome = match arguments::values(1) {
-        Ok(Some(given)) => run(given.first().map_or("karate.svg", String::as_str)),
-        Ok(None) => {
-            println!("{HELP}");
-            return ExitCode::SUCCESS;
-        }
-        Err(error) => Err(format!("{error}\n\n{HELP}")),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("karate: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    arguments::main("karate", HELP, 1, |given| {
+        run(given.first().map_or("karate.svg", String::as_str))
+    })
 }
 
 fn run(out: &str) -> Result<(), String> {

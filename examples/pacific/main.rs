@@ -29,21 +29,7 @@ usage: pacific [QUAKES.csv [MAP.jpg [OUT.png]]]
   OUT.png     where the picture goes (default: pacific.png)";
 
 fn main() -> ExitCode {
-    let outcome = match arguments::values(3) {
-        Ok(Some(given)) => run(&given),
-        Ok(None) => {
-            println!("{HELP}");
-            return ExitCode::SUCCESS;
-        }
-        Err(error) => Err(format!("{error}\n\n{HELP}")),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("pacific: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    arguments::main("pacific", HELP, 3, run)
 }
 
 fn run(arguments: &[String]) -> Result<(), String> {

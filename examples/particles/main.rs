@@ -40,21 +40,7 @@ const SPREAD: f64 = 0.12;
 const MOMENTS: [f64; 5] = [0.0, 25.0, 30.0, 36.0, 60.0];
 
 fn main() -> ExitCode {
-    let outcome = match arguments::values(2) {
-        Ok(Some(given)) => run(&given),
-        Ok(None) => {
-            println!("{HELP}");
-            return ExitCode::SUCCESS;
-        }
-        Err(error) => Err(format!("{error}\n\n{HELP}")),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("particles: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    arguments::main("particles", HELP, 2, run)
 }
 
 fn run(arguments: &[String]) -> Result<(), String> {
