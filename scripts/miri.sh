@@ -13,8 +13,8 @@
 # Without a name, all five. Thresholds are small under Miri (src/threshold.rs), so
 # that tens of elements reach every way to do work, and the random inputs are few that
 # reach much (tests/corpus/seeds.txt). CORPUS_INPUTS makes them so many of each
-# operation, from number CORPUS_FIRST on, so that other runs can be shared out. Needs rustup; installs a nightly toolchain with
-# Miri where there is none.
+# operation, from number CORPUS_FIRST on, so that other runs can be shared out. Needs
+# rustup; installs a nightly toolchain with Miri where there is none.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/common.sh

@@ -26,9 +26,8 @@ use super::walk::{Component, Cursor, FEW, Loop, Loops, Offsets, Walk, turns};
 use crate::index::Policy;
 use crate::parallel;
 use crate::sync::AtomicBool;
-pub(super) use part::Cut;
 use part::Part;
-pub(super) use part::Shares;
+pub(super) use part::{Cut, Shares};
 
 /// A walk over two arrays and the indices between them, ready to run.
 ///

@@ -1,6 +1,6 @@
 //! Indices turned into places in memory, checked where they are made.
 //!
-//! What depends on the type of an index ends here: three functions for each of
+//! What depends on the type of an index ends here: a few functions for each of
 //! the integer types, compiled in this crate. Everything else sees offsets.
 
 pub(super) mod elements;

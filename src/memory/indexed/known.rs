@@ -24,13 +24,9 @@ impl Run<'_> {
 
     /// The same with what a plan has listed.
     pub(super) fn known_listed(&self, Listed { entries, targets }: Listed<'_>) -> bool {
-        match self.known_kernel() {
-            Some(kernel) => {
-                self.known_elements(kernel, targets, Some(entries));
-                true
-            }
-            None => false,
-        }
+        let Some(kernel) = self.known_kernel() else { return false };
+        self.known_elements(kernel, targets, Some(entries));
+        true
     }
 
     /// The kernel for that, if this is a walk from element to element of a list, over

@@ -3,6 +3,7 @@
 //! rest while the other comes.
 
 use super::Indices;
+use super::resolve::beyond;
 use crate::index::Meaning;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use crate::memory::cpu;
@@ -114,7 +115,7 @@ unsafe fn copy_of<I: Meaning, const N: usize, const GATHER: bool>(elements: &Ele
     }
     for &index in rest {
         let position = index.position(axis.len);
-        let outside = position as i64 | (axis.len as i64 - 1).wrapping_sub(position as i64);
+        let outside = beyond(position, axis.len);
         bits |= outside;
         let offset = if outside < 0 { 0 } else { (position << shift) as isize };
         // SAFETY: as above.

@@ -120,6 +120,12 @@ fn resolve_each<I: Meaning>(
     resolve_to(indices, len, policy, offsets, |position| (position as isize).wrapping_mul(step))
 }
 
+/// A number that is negative where a position is not one of an axis of `len`.
+#[inline(always)]
+pub(super) fn beyond(position: u64, len: usize) -> i64 {
+    position as i64 | (len as i64 - 1).wrapping_sub(position as i64)
+}
+
 #[inline(always)]
 fn resolve_to<I: Meaning>(
     indices: impl Iterator<Item = I> + Clone,
@@ -137,10 +143,9 @@ fn resolve_to<I: Meaning>(
     }
     // Negative where a position was out of bounds.
     let mut bits = 0;
-    let last = len as i64 - 1;
     slots.for_each(|(slot, index)| {
         let position = index.position(len);
-        let outside = position as i64 | last.wrapping_sub(position as i64);
+        let outside = beyond(position, len);
         bits |= outside;
         slot.write(if outside < 0 { NOWHERE } else { offset(position) });
     });

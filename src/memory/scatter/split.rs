@@ -180,8 +180,7 @@ unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins, parts: usize) {
 }
 
 /// Which loop to cut in how many parts, at most `most`, where rows have so many
-/// bytes. Loops over entries are
-/// not cut: a target's updates keep their order.
+/// bytes. Loops over entries are not cut: a target's updates keep their order.
 fn cut(walk: &Walk, row: usize, most: usize) -> (Cut, usize) {
     let nothing = (Cut::Entries(1), 1);
     let ordered = walk.nest().iter().position(|one| one.entries).unwrap_or(walk.nest().len());
