@@ -1,6 +1,8 @@
 //! Memory from the allocator: refused as an error, never by an abort.
 
 use crate::error::{Error, Result};
+#[cfg(not(all(target_os = "linux", not(miri))))]
+use crate::threshold::threshold;
 
 /// An empty vector with room for `len` elements.
 pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>> {
@@ -51,11 +53,13 @@ pub(super) fn expect_large_writes(start: *mut u8, bytes: usize) {
     }
 }
 
+/// Any page size of Linux divides this one.
+#[cfg(all(target_os = "linux", not(miri)))]
+const PAGE: usize = 64 << 10;
+
 #[cfg(all(target_os = "linux", not(miri)))]
 #[allow(unsafe_code)]
 fn advise(start: *mut u8, bytes: usize) {
-    /// Any page size of Linux divides this one.
-    const PAGE: usize = 64 << 10;
     let skipped = start.align_offset(PAGE);
     let whole = bytes.saturating_sub(skipped) / PAGE * PAGE;
     if whole == 0 {
@@ -71,3 +75,25 @@ fn advise(start: *mut u8, bytes: usize) {
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
 fn advise(_start: *mut u8, _bytes: usize) {}
+
+/// Whether the memory behind `bytes` from `start` on, which may be fresh, is still to be
+/// mapped: what an allocator hands out again is not. A page in the middle stands for
+/// all.
+#[cfg(all(target_os = "linux", not(miri)))]
+#[allow(unsafe_code)]
+pub(super) fn is_unmapped(start: *mut u8, bytes: usize) -> bool {
+    let middle = start.wrapping_add(bytes / 2);
+    let page = middle.wrapping_sub(middle.addr() % PAGE);
+    let mut mapped = 0;
+    // SAFETY: of one byte, and so of one page, one byte is written to; the page is
+    // looked at by its number alone, and one that is not of this process is answered
+    // with an error.
+    let answer = unsafe { libc::mincore(page.cast(), 1, &raw mut mapped) };
+    answer == 0 && mapped & 1 == 0
+}
+
+/// Elsewhere a guess: mostly allocators give back to the system what is larger.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(super) fn is_unmapped(_start: *mut u8, bytes: usize) -> bool {
+    bytes >= threshold(32 << 20, 2 << 10)
+}

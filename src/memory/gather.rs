@@ -2,7 +2,7 @@
 
 use super::copy::stage::Store;
 use super::copy::{Gather, Transfer};
-use super::cpu::STREAMED;
+use super::cpu::{is_streamed, of_caches};
 use super::indexed::{Cut, Run, is_chunk, unit};
 use super::indices::{CHUNK, Indices};
 use super::output::Filled;
@@ -87,8 +87,8 @@ pub(super) fn copy(
     let bytes = rows.saturating_mul(row);
     let past = row >= STREAMED_ROW
         && match selecting {
-            Some(_) => bytes >= STREAMED,
-            None => Store::of(bytes, transfer.fresh) == Store::Past,
+            Some(_) => is_streamed(bytes),
+            None => Store::of(bytes, transfer) == Store::Past,
         };
     let kernel = Gather {
         copier,
@@ -135,8 +135,6 @@ pub(super) fn copy(
 fn bands(walk: &Walk) -> usize {
     /// Elements of a band: a few cache lines of each row.
     const BAND: usize = threshold(512, 4);
-    /// Bytes that caches which cores share can be expected to hold.
-    const SHARED: usize = threshold(8 << 20, 256);
     /// Fewer rows of indices do not come back to a band often enough, and are
     /// too little work for several threads.
     const ROWS: usize = threshold(32, 2);
@@ -146,8 +144,10 @@ fn bands(walk: &Walk) -> usize {
     let beside = band.step.selected.unsigned_abs();
     let across = beside != 0 && beside < axis.step.unsigned_abs();
     let reach = axis.len.saturating_mul(axis.step.unsigned_abs());
+    // Beyond what a part of the caches that cores share can be expected to hold.
+    let is_large = reach >= of_caches(|caches| caches.last / 4, 256);
     let again = around.step.selected == 0 && around.len >= ROWS;
-    if across && again && reach >= SHARED { (band.len / BAND).max(1) } else { 1 }
+    if across && again && is_large { (band.len / BAND).max(1) } else { 1 }
 }
 
 /// The loop to cut, the outermost that is long enough or the longest, and in how many

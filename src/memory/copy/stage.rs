@@ -7,7 +7,9 @@
 
 use std::mem::MaybeUninit;
 
-use crate::memory::cpu::{STREAMED, fence, stream};
+use super::Transfer;
+use crate::memory::alloc::is_unmapped;
+use crate::memory::cpu::{fence, is_streamed, of_caches, stream};
 use crate::threshold::threshold;
 
 /// Bytes put together before they are streamed.
@@ -26,22 +28,21 @@ pub(in crate::memory) enum Store {
 }
 
 impl Store {
-    /// The best for a destination of so many bytes that follow each other.
-    /// Where its pages are `fresh` the system clears them by way of the caches
-    /// as they are first written, and only what the allocator hands out again
-    /// is mapped already: mostly less than 32 MiB.
-    pub(in crate::memory) fn of(bytes: usize, fresh: bool) -> Self {
-        const RETURNED: usize = threshold(32 << 20, 2 << 10);
-        match bytes {
-            STREAMED.. if !(fresh && bytes >= RETURNED) => Store::Past,
-            NEAR.. => Store::Staged,
-            _ => Store::Direct,
+    /// The best for the destination of a transfer, of so many bytes that follow
+    /// each other. Pages that are not mapped yet the system clears, by way of the
+    /// caches, as they are first written.
+    pub(in crate::memory) fn of(bytes: usize, transfer: &Transfer<'_, '_>) -> Self {
+        // A result and its source leave the caches near a core.
+        let near = of_caches(|caches| caches.last / 8, 256);
+        if is_streamed(bytes) && !(transfer.fresh && is_unmapped(transfer.to.start(), bytes)) {
+            Store::Past
+        } else if bytes >= near {
+            Store::Staged
+        } else {
+            Store::Direct
         }
     }
 }
-
-/// From this many bytes on a result and its source leave the caches near a core.
-const NEAR: usize = threshold(4 << 20, 256);
 
 /// Bytes by which the low 12 bits of addresses of the room are kept from those
 /// of the source and the destination (4K aliasing, see `cpu::stream`).

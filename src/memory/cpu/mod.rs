@@ -1,6 +1,7 @@
 //! What the processor offers beyond Rust's operators: prefetching, stores that
-//! pass by the caches, shuffles of bytes, wider vectors.
+//! pass by the caches, shuffles of bytes, wider vectors; and how large its caches are.
 
+mod caches;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod fours;
 #[cfg(all(feature = "half", target_arch = "x86_64", not(miri)))]
@@ -11,6 +12,7 @@ mod shuffle;
 mod stream;
 mod transpose;
 
+pub(super) use caches::of_caches;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 pub(super) use fours::fours;
 #[cfg(all(feature = "half", target_arch = "x86_64", not(miri)))]
@@ -18,7 +20,7 @@ pub(super) use half::F16c;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 pub(super) use keep::keep;
 pub(super) use shuffle::{FEWEST, Pattern, gcd};
-pub(super) use stream::{STREAMED, fence, stream};
+pub(super) use stream::{fence, is_streamed, stream};
 pub(super) use transpose::{Rows, transpose};
 
 /// A proof that the processor has AVX2.
@@ -81,7 +83,7 @@ pub(super) fn prefetch_early(first: *const u8, bytes: usize) {
 }
 
 macro_rules! prefetch {
-    ($name:ident, $hint:ident) => {
+    ($name:ident, $hint:ident, $operand:literal) => {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         #[allow(unsafe_code)]
         #[inline(always)]
@@ -92,10 +94,23 @@ macro_rules! prefetch {
             unsafe { _mm_prefetch::<$hint>(address.cast()) };
         }
 
-        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
+        #[allow(unsafe_code)]
+        #[inline(always)]
+        pub(super) fn $name(address: *const u8) {
+            // SAFETY: a prefetch does not fault, and changes no memory, flags or stack.
+            unsafe {
+                std::arch::asm!(
+                    concat!("prfm ", $operand, ", [{}]"), in(reg) address,
+                    options(nostack, preserves_flags, readonly)
+                );
+            }
+        }
+
+        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
         #[inline(always)]
         pub(super) fn $name(_address: *const u8) {}
     };
 }
-prefetch!(prefetch_line, _MM_HINT_T0);
-prefetch!(prefetch_line_early, _MM_HINT_T1);
+prefetch!(prefetch_line, _MM_HINT_T0, "pldl1keep");
+prefetch!(prefetch_line_early, _MM_HINT_T1, "pldl2keep");

@@ -21,7 +21,13 @@ pub(in crate::memory) const FEWEST: usize = threshold(256, 8);
 /// A vector of the result: two places in the source, and for each byte of the
 /// result which byte of what is loaded there it is, if any.
 #[derive(Debug, Clone, Copy)]
-#[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code))]
+#[cfg_attr(
+    not(all(
+        any(target_arch = "x86_64", all(target_arch = "aarch64", target_feature = "neon")),
+        not(miri)
+    )),
+    allow(dead_code)
+)]
 struct Step {
     loads: [(usize, [u8; VECTOR]); 2],
 }
@@ -110,17 +116,25 @@ fn supported() -> bool {
     std::arch::is_x86_feature_detected!("ssse3")
 }
 
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+/// Table look-ups are part of every such processor.
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", not(miri)))]
+fn supported() -> bool {
+    true
+}
+
+#[cfg(not(all(
+    any(target_arch = "x86_64", all(target_arch = "aarch64", target_feature = "neon")),
+    not(miri)
+)))]
 fn supported() -> bool {
     false
 }
 
 /// # Safety
 /// For every repetition, the loads of all steps can be read and a vector for
-/// each step be written; the processor has SSSE3.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+/// each step be written; this processor is `supported`.
 #[allow(unsafe_code)]
-#[target_feature(enable = "ssse3")]
+#[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "ssse3"))]
 unsafe fn shuffle(
     steps: &[Step],
     from: *const u8,
@@ -128,24 +142,53 @@ unsafe fn shuffle(
     to: *mut u8,
     repetitions: usize,
 ) {
-    use std::arch::x86_64::{
-        __m128i, _mm_loadu_si128, _mm_or_si128, _mm_shuffle_epi8, _mm_storeu_si128,
-    };
+    for turn in 0..repetitions {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let from = from.add(turn * repetition);
+            let to = to.add(turn * steps.len() * VECTOR);
+            for (k, step) in steps.iter().enumerate() {
+                arrange(step, from, to.add(k * VECTOR));
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The loads of the step can be read and a vector be written; the processor has
+/// SSSE3.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[allow(unsafe_code)]
+#[target_feature(enable = "ssse3")]
+#[inline]
+unsafe fn arrange(step: &Step, from: *const u8, to: *mut u8) {
+    use std::arch::x86_64::{_mm_loadu_si128, _mm_or_si128, _mm_shuffle_epi8, _mm_storeu_si128};
 
     // SAFETY: the caller's promise; a mask is a vector of 16 bytes.
     unsafe {
-        for turn in 0..repetitions {
-            let from = from.add(turn * repetition);
-            let to = to.add(turn * steps.len() * VECTOR);
-            for (k, Step { loads }) in steps.iter().enumerate() {
-                let [first, second] = loads.map(|(offset, mask)| {
-                    let bytes = _mm_loadu_si128(from.add(offset).cast::<__m128i>());
-                    _mm_shuffle_epi8(bytes, _mm_loadu_si128(mask.as_ptr().cast::<__m128i>()))
-                });
-                let vector = to.add(k * VECTOR).cast::<__m128i>();
-                _mm_storeu_si128(vector, _mm_or_si128(first, second));
-            }
-        }
+        let [first, second] = step.loads.map(|(offset, mask)| {
+            let bytes = _mm_loadu_si128(from.add(offset).cast());
+            _mm_shuffle_epi8(bytes, _mm_loadu_si128(mask.as_ptr().cast()))
+        });
+        _mm_storeu_si128(to.cast(), _mm_or_si128(first, second));
+    }
+}
+
+/// # Safety
+/// The loads of the step can be read and a vector be written.
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", not(miri)))]
+#[allow(unsafe_code)]
+#[inline]
+unsafe fn arrange(step: &Step, from: *const u8, to: *mut u8) {
+    use std::arch::aarch64::{vld1q_u8, vorrq_u8, vqtbl1q_u8, vst1q_u8};
+
+    // SAFETY: the caller's promise; a mask is a vector of 16 bytes. What a table does
+    // not have is 0.
+    unsafe {
+        let [first, second] = step
+            .loads
+            .map(|(offset, mask)| vqtbl1q_u8(vld1q_u8(from.add(offset)), vld1q_u8(mask.as_ptr())));
+        vst1q_u8(to, vorrq_u8(first, second));
     }
 }
 
@@ -153,11 +196,14 @@ unsafe fn shuffle(
 ///
 /// # Safety
 /// None is needed.
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[cfg(not(all(
+    any(target_arch = "x86_64", all(target_arch = "aarch64", target_feature = "neon")),
+    not(miri)
+)))]
 #[allow(unsafe_code)]
-unsafe fn shuffle(_: &[Step], _: *const u8, _: usize, _: *mut u8, _: usize) {}
+unsafe fn arrange(_: &Step, _: *const u8, _: *mut u8) {}
 
-#[cfg(all(test, target_arch = "x86_64", not(miri)))]
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 mod tests {
     use super::*;
 

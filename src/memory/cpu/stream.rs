@@ -1,8 +1,8 @@
 //! Copies past the caches.
 
+use super::of_caches;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::prefetch_line;
-use crate::threshold::threshold;
 
 /// Whether copying upward from `from` to `to` makes every load wait.
 ///
@@ -19,9 +19,11 @@ fn stores_run_ahead(from: *const u8, to: *const u8) -> bool {
     (1..LITTLE).contains(&ahead)
 }
 
-/// From this many bytes on a result does not fit in the caches beside its
-/// source, and stores that pass by them spare reading what is overwritten.
-pub(in crate::memory) const STREAMED: usize = threshold(16 << 20, 1 << 10);
+/// Whether a result of so many bytes does not fit in the caches beside its
+/// source: stores that pass by them spare reading what is overwritten.
+pub(in crate::memory) fn is_streamed(bytes: usize) -> bool {
+    bytes >= of_caches(|caches| caches.last / 2, 1 << 10)
+}
 
 /// Copies bytes, where `PAST` with stores that pass by the caches, and asks for
 /// as many bytes from `next` on, any address, meanwhile. Whoever writes past

@@ -99,7 +99,9 @@ unsafe fn copy_of<I: Meaning, const N: usize, const GATHER: bool>(elements: &Ele
         unsafe { std::slice::from_raw_parts(elements.indices.cast::<I>(), elements.count) };
     let shift = axis.step.trailing_zeros();
     // Negative where an index is out of bounds.
-    let (mut bits, mut rest) = (0, indices);
+    let mut bits = 0;
+    #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(unused_mut))]
+    let mut rest = indices;
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
     if let Some(avx2) = cpu::Avx2::detect() {
         (bits, rest) = cpu::fours(avx2, indices, (axis.len, shift), |offsets| {

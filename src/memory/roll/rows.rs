@@ -47,7 +47,7 @@ const SHORT: usize = threshold(2 << 10, 384);
 pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, row: Row) {
     let count: usize = around.iter().map(|turn| turn.len).product();
     let follow = around.last().is_none_or(|turn| turn.to == row.len as isize);
-    let store = match Store::of(count * row.len, transfer.fresh) {
+    let store = match Store::of(count * row.len, transfer) {
         _ if !follow => Store::Direct,
         Store::Staged if row.len > SHORT => Store::Direct,
         store => store,

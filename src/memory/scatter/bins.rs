@@ -14,12 +14,15 @@
 
 use crate::memory::alloc::repeated;
 use crate::memory::combine::steps;
+use crate::memory::cpu::of_caches;
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk};
 use crate::threshold::threshold;
 
 /// Bytes of the bins of a part, which stay in the caches near its core.
-const BYTES: usize = threshold(256 << 10, 256);
+fn most_bytes() -> usize {
+    of_caches(|caches| caches.second / 4, 256)
+}
 
 /// Updates for each bin of all parts: fewer are not worth what it takes to fill and
 /// to add them.
@@ -48,7 +51,7 @@ impl Bins {
         let lanes = walk.loops.iter().filter(|one| !one.entries);
         let width: usize = lanes.map(|one| one.len).product();
         let (components, count) = steps(&walk.components, size, width);
-        let bytes = count.checked_mul(size).filter(|&bytes| bytes <= BYTES)?;
+        let bytes = count.checked_mul(size).filter(|&bytes| bytes <= most_bytes())?;
         let updates = walk.entries().saturating_mul(width);
         let many = updates >= UPDATES.saturating_mul(parts).saturating_mul(count);
         if parts < 2 || !many || !walk.loops.iter().all(own) {

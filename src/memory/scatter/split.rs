@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::bins::Bins;
 use crate::index::Policy;
+use crate::memory::cpu::of_caches;
 use crate::memory::indexed::{Cut, Run, Shares, unit};
 use crate::memory::indices::Indices;
 use crate::memory::plan::Listing;
@@ -13,11 +14,15 @@ use crate::parallel::{self, Cost};
 use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 
-/// Bytes that what indices select lies apart, from which on it is in no cache.
-const FAR: usize = threshold(24 << 20, 512);
+/// Whether what indices select lies so far apart that it is in no cache.
+fn is_beyond(walk: &Walk) -> bool {
+    walk.reach() >= of_caches(|caches| caches.last / 4 * 3, 512)
+}
 
-/// Bytes of updates that come from caches, if they have been used before.
-const NEAR: usize = threshold(16 << 20, 1 << 10);
+/// Whether so many bytes of updates come from caches, if they have been used before.
+fn are_near(updates: usize) -> bool {
+    updates <= of_caches(|caches| caches.last / 2, 1 << 10)
+}
 
 /// Of rows that are longer than so many bytes, some are read as fast as all.
 const ROW: usize = threshold(2 << 10, 64);
@@ -28,7 +33,7 @@ const ROW: usize = threshold(2 << 10, 64);
 /// others, these are nearer: by a power law 2.6 and 2.3.
 fn streams(walk: &Walk, row: usize) -> bool {
     let updates = walk.rows().saturating_mul(row);
-    walk.is_spread() && walk.reach() < FAR && row < ROW && updates > NEAR
+    walk.is_spread() && !is_beyond(walk) && row < ROW && !are_near(updates)
 }
 
 /// Whether it is worth that each thread looks through all indices for those of its
@@ -38,7 +43,7 @@ fn streams(walk: &Walk, row: usize) -> bool {
 /// 15.2 and 10.1 ms; 1,000,000 floats of 10,000,000 5.2 and 3.8, of 5,000,000 3.7 and 3.8.
 fn worth_searching(walk: &Walk, row: usize) -> bool {
     let least = if walk.is_spread() { threshold(256, 16) } else { threshold(192, 8) };
-    row >= least || walk.reach() >= FAR
+    row >= least || is_beyond(walk)
 }
 
 /// Whether threads gain by the lists of a plan, over one thread and over a search.
@@ -53,9 +58,9 @@ fn is_worth(listing: &Listing, walk: &Walk, row: usize) -> bool {
     let targets: usize = walk.components.iter().map(|one| one.len).product();
     let uneven = listing.narrowest().saturating_mul(2 * listing.shares()) < targets;
     let elements = walk.inner.len == 1 && listing.narrowest() >= APART;
-    let near = row >= 64 && updates <= NEAR;
+    let near = row >= 64 && are_near(updates);
     let rows = (256..ROW).contains(&row) && (uneven || !streams(walk, row));
-    elements || near || rows || walk.reach() >= FAR || listing.is_contiguous()
+    elements || near || rows || is_beyond(walk) || listing.is_contiguous()
 }
 
 /// Runs a kernel along a walk, in as many parts as pay; false where an index is

@@ -19,6 +19,7 @@
 use std::ops::Range;
 
 use super::{Component, Components, Loop, Loops, Offsets, turns};
+use crate::memory::cpu::of_caches;
 use crate::threshold::threshold;
 
 /// Which array's memory the order follows first.
@@ -139,17 +140,13 @@ impl Walk {
     /// core reach.
     #[inline]
     pub(in crate::memory) fn is_spread(&self) -> bool {
-        /// Bytes.
-        const SPREAD: usize = threshold(512 << 10, 128);
-        self.reach() >= SPREAD
+        self.reach() >= of_caches(|caches| caches.second / 2, 128)
     }
 
     /// The same of the caches that cores share.
     #[inline]
     pub(in crate::memory) fn is_far(&self) -> bool {
-        /// Bytes.
-        const FAR: usize = threshold(16 << 20, 512);
-        self.reach() >= FAR
+        self.reach() >= of_caches(|caches| caches.last / 2, 512)
     }
 
     /// How many bytes what indices select lies apart.

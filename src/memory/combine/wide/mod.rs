@@ -42,6 +42,7 @@ use super::kernels::Plain;
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::memory::alloc::{repeated, reserved};
+use crate::memory::cpu::of_caches;
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::Indices;
 use crate::memory::tile::Kernel;
@@ -55,8 +56,12 @@ use crate::threshold::threshold;
 
 /// Bytes of slots that stay in the caches near a core: where updates take each
 /// lane after the other, and where they go back and forth between lanes.
-const NEAREST: usize = threshold(128 << 10, 64);
-const NEAR: usize = threshold(1 << 20, 256);
+fn nearest() -> usize {
+    of_caches(|caches| caches.second / 8, 64)
+}
+fn near() -> usize {
+    of_caches(|caches| caches.second, 256)
+}
 
 /// Lanes whose indices lie next to each other are read a cache line at a time,
 /// so several are better than one.
@@ -158,8 +163,8 @@ impl Plan<'_> {
         // As many as stay near, but so few that each thread has some.
         let share = row.len.div_ceil(parts);
         let width = match self.inside {
-            true => (NEAR / lane_bytes).min(share).max(ABREAST),
-            false => (NEAREST / lane_bytes).min(share).max(1),
+            true => (near() / lane_bytes).min(share).max(ABREAST),
+            false => (nearest() / lane_bytes).min(share).max(1),
         };
         let width = width.min(row.len);
         let bands = row.len.div_ceil(width);
