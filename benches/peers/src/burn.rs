@@ -5,7 +5,7 @@ use burn::tensor::{Device, Element, Float, IndexingUpdateOp, Int, Tensor, Tensor
 use ndarray::{ArrayBase, Data, Dimension, RemoveAxis};
 
 use crate::way::{Way, alloc, into};
-use crate::work::{GatherWork, RollWork, ScatterWork, owned};
+use crate::work::{GatherWork, RollWork, ScatterWork, TupleGather, TupleScatter, owned};
 
 fn tensor<const N: usize, K: Basic, T, S, D>(array: &ArrayBase<S, D>) -> Tensor<N, K>
 where
@@ -60,21 +60,70 @@ pub(crate) fn roll<const N: usize, D: Dimension>(work: &RollWork<D>) -> Vec<Way<
     vec![alloc("burn alloc", move || data.clone().roll(shifts, axes), read)]
 }
 
+pub(crate) fn gather_elements<const N: usize, D>(work: &GatherWork<f32, D, D>) -> Vec<Way<'_, f32>>
+where
+    D: RemoveAxis,
+{
+    let axis = work.axis;
+    let data: Tensor<N> = tensor(&work.data);
+    let ids: Tensor<N, Int> = tensor(&work.indices);
+    vec![alloc("burn alloc", move || data.clone().gather(axis, ids.clone()), read)]
+}
+
+/// `N` axes of the data, `M` of the result.
+pub(crate) fn gather_nd<const N: usize, const M: usize, D>(
+    work: &TupleGather<D>,
+) -> Vec<Way<'_, f32>>
+where
+    D: Dimension,
+{
+    let data: Tensor<N> = tensor(&work.data);
+    let pairs: Tensor<2, Int> = tensor(&work.tuples);
+    let call = move || -> Tensor<M> { data.clone().gather_nd(pairs.clone()) };
+    vec![alloc("burn alloc", call, read)]
+}
+
+/// `N` axes of the data, `M` of the updates.
+pub(crate) fn scatter_nd<const N: usize, const M: usize, D, U>(
+    work: &TupleScatter<D, U>,
+) -> Vec<Way<'_, f32>>
+where
+    D: Dimension,
+    U: Dimension,
+{
+    let update = update(work.add);
+    let pairs: Tensor<2, Int> = tensor(&work.tuples);
+    let updates: Tensor<M> = tensor(&work.updates);
+    both(&work.data, move |target: Tensor<N>| {
+        target.scatter_nd(pairs.clone(), updates.clone(), update)
+    })
+}
+
+fn update(add: bool) -> IndexingUpdateOp {
+    if add { IndexingUpdateOp::Add } else { IndexingUpdateOp::Assign }
+}
+
 pub(crate) fn scatter<'a, const N: usize, D>(work: &'a ScatterWork<'_, D>) -> Vec<Way<'a, f32>>
 where
     D: Dimension,
 {
     let ScatterWork { data, indices, updates, axis, add, rows } = work;
-    let axis = *axis;
-    let update = if *add { IndexingUpdateOp::Add } else { IndexingUpdateOp::Assign };
-    let source: Tensor<N> = tensor(data);
+    let (axis, update) = (*axis, update(*add));
     let updates: Tensor<N> = tensor(updates);
     let ids: Tensor<N, Int> = tensor(indices);
     let rows: Option<Tensor<1, Int>> = rows.as_ref().map(tensor);
-    let scatter = move |target: Tensor<N>| match &rows {
+    both(data, move |target: Tensor<N>| match &rows {
         Some(rows) => target.select_assign(axis, rows.clone(), updates.clone(), update),
         None => target.scatter(axis, ids.clone(), updates.clone(), update),
-    };
+    })
+}
+
+/// A scatter returned, and in place.
+fn both<'a, const N: usize, D: Dimension>(
+    data: &'a ndarray::Array<f32, D>,
+    scatter: impl Fn(Tensor<N>) -> Tensor<N> + Clone + Send + 'a,
+) -> Vec<Way<'a, f32>> {
+    let source: Tensor<N> = tensor(data);
     let again = scatter.clone();
     // A tensor that nobody else holds may be written without a copy.
     let in_place = move |target: &mut Option<Tensor<N>>| {

@@ -4,7 +4,7 @@ use candle_core::{Device, Tensor, WithDType};
 use ndarray::{Dimension, RemoveAxis};
 
 use crate::way::{Way, alloc, into};
-use crate::work::{GatherWork, RollWork, ScatterWork, owned};
+use crate::work::{GatherWork, RollWork, ScatterWork, TupleGather, owned};
 
 fn tensor<T: WithDType>(elements: Vec<T>, shape: &[usize]) -> Tensor {
     Tensor::from_vec(elements, shape, &Device::Cpu).unwrap()
@@ -41,6 +41,30 @@ where
         },
         read,
     )]
+}
+
+pub(crate) fn gather_elements<E: RemoveAxis>(work: &GatherWork<f32, E, E>) -> Vec<Way<'_, f32>> {
+    let GatherWork { data, indices, axis, .. } = work;
+    let source = tensor(owned(data), data.shape());
+    let ids = tensor(owned(indices), indices.shape());
+    vec![alloc("candle alloc", move || source.gather(&ids, *axis).unwrap(), read)]
+}
+
+/// The usual way: pairs become indices of one table.
+pub(crate) fn gather_nd<E: Dimension>(work: &TupleGather<E>) -> Vec<Way<'_, f32>> {
+    let TupleGather { data, tuples } = work;
+    let shape = data.shape();
+    let (across, rest) = (shape[1], shape[2..].to_vec());
+    let mut table = vec![shape[0] * across];
+    table.extend(&rest);
+    let table = tensor(owned(data), &table);
+    let pairs = tensor(owned(tuples), tuples.shape());
+    let call = move || {
+        let first = (pairs.narrow(1, 0, 1).unwrap() * across as f64).unwrap();
+        let flat = (first + pairs.narrow(1, 1, 1).unwrap()).unwrap();
+        table.index_select(&flat.flatten_all().unwrap(), 0).unwrap()
+    };
+    vec![alloc("candle alloc", call, read)]
 }
 
 pub(crate) fn roll<E: Dimension>(work: &RollWork<E>) -> Vec<Way<'_, f32>> {

@@ -1,6 +1,7 @@
 //! Times opkernels beside the Rust crates that have the same operations, all in
 //! one process and in turn: `cargo run --release -- [part of a name] [--csv FILE]`.
-//! Every answer is compared with ours before it is timed.
+//! Every answer is compared with ours before it is timed. With `--features mimalloc` large
+//! arrays come from memory that the allocator keeps, as engines keep theirs.
 
 mod arrow;
 mod burn;
@@ -22,6 +23,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use harness::{Results, THREADS, Turns};
 use way::Way;
+
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Seconds for each way of a workload on each number of threads.
 const TIME: f64 = 0.3;

@@ -1,10 +1,15 @@
 //! opkernels itself.
 
-use ndarray::{Array, Array3, Axis, DimAdd, Dimension, RemoveAxis};
-use opkernels::{Gather, GatherExt, Reduction, RollExt, ScatterElements, ScatterElementsExt};
+use std::mem::MaybeUninit;
+
+use ndarray::{Array, Array3, ArrayD, ArrayViewMut, Axis, DimAdd, Dimension, RemoveAxis};
+use opkernels::{
+    Gather, GatherElementsExt, GatherExt, GatherNd, GatherNdExt, Reduction, RollExt, Scatter,
+    ScatterElements, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt,
+};
 
 use crate::way::{Way, alloc, into};
-use crate::work::{GatherWork, RollWork, ScatterWork};
+use crate::work::{GatherWork, RollWork, ScatterWork, TupleGather, TupleScatter};
 
 fn read<T: Copy, D: Dimension>(array: &Array<T, D>) -> Vec<T> {
     array.iter().copied().collect()
@@ -70,10 +75,91 @@ pub(crate) fn roll<D: Dimension>(work: &RollWork<D>) -> Vec<Way<'_, f32>> {
     ]
 }
 
+/// An output as libraries have it: what it holds need not survive an error.
+#[allow(unsafe_code)]
+fn uninit<T, D: Dimension>(out: &mut Array<T, D>) -> ArrayViewMut<'_, MaybeUninit<T>, D> {
+    // SAFETY: what may be uninitialised has the same layout, and only values are written to
+    // it.
+    unsafe { out.raw_view_mut().cast::<MaybeUninit<T>>().deref_into_view_mut() }
+}
+
+pub(crate) fn gather_elements<D: RemoveAxis>(work: &GatherWork<f32, D, D>) -> Vec<Way<'_, f32>> {
+    let GatherWork { data, indices, axis, .. } = work;
+    let axis = Axis(*axis);
+    let result = move || data.gather_elements(indices, axis).unwrap();
+    let target = result();
+    vec![
+        alloc("opkernels alloc", result, read),
+        into(
+            "opkernels into",
+            move || blank(&target),
+            move |out| data.gather_elements_into(indices, axis, &mut uninit(out)).unwrap(),
+            read,
+        ),
+    ]
+}
+
+pub(crate) fn gather_nd<D: Dimension>(work: &TupleGather<D>) -> Vec<Way<'_, f32>> {
+    let TupleGather { data, tuples } = work;
+    let result = move || data.gather_nd(tuples).unwrap();
+    let target: ArrayD<f32> = result().into_dyn();
+    vec![
+        alloc("opkernels alloc", result, read),
+        into(
+            "opkernels into",
+            move || blank(&target),
+            move |out| data.gather_nd_into(tuples, GatherNd::new(), &mut uninit(out)).unwrap(),
+            read,
+        ),
+    ]
+}
+
+pub(crate) fn scatter_nd<D, U>(work: &TupleScatter<D, U>) -> Vec<Way<'_, f32>>
+where
+    D: Dimension,
+    U: Dimension,
+{
+    let TupleScatter { data, tuples, updates, add } = work;
+    let attributes = ScatterNd::new().reduction(reduction(*add));
+    vec![
+        alloc(
+            "opkernels alloc",
+            move || data.scatter_nd_with(tuples, updates, attributes).unwrap(),
+            read,
+        ),
+        into(
+            "opkernels into",
+            move || blank(data),
+            move |target| target.scatter_nd_inplace(tuples, updates, attributes).unwrap(),
+            read,
+        ),
+    ]
+}
+
+fn reduction(add: bool) -> Reduction {
+    if add { Reduction::Sum } else { Reduction::None }
+}
+
 pub(crate) fn scatter<'a, D: Dimension>(work: &'a ScatterWork<'_, D>) -> Vec<Way<'a, f32>> {
-    let ScatterWork { data, indices, updates, axis, add, .. } = work;
-    let reduction = if *add { Reduction::Sum } else { Reduction::None };
-    let attributes = ScatterElements::along(Axis(*axis)).reduction(reduction);
+    let ScatterWork { data, indices, updates, axis, add, rows } = work;
+    let axis = Axis(*axis);
+    if let Some(rows) = rows {
+        let attributes = Scatter::along(axis).reduction(reduction(*add));
+        return vec![
+            alloc(
+                "opkernels alloc",
+                move || data.scatter_with(rows, updates, attributes).unwrap(),
+                read,
+            ),
+            into(
+                "opkernels into",
+                move || blank(data),
+                move |target| target.scatter_inplace(rows, updates, attributes).unwrap(),
+                read,
+            ),
+        ];
+    }
+    let attributes = ScatterElements::along(axis).reduction(reduction(*add));
     vec![
         alloc(
             "opkernels alloc",

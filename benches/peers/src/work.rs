@@ -1,6 +1,6 @@
 //! The workloads' arrays.
 
-use ndarray::{Array, ArrayBase, ArrayView, ArrayView1, Data, Dimension};
+use ndarray::{Array, Array2, ArrayBase, ArrayView, ArrayView1, Data, Dimension};
 use opkernels::RollExt;
 
 /// `data` taken at `indices` along `axis`.
@@ -27,6 +27,20 @@ pub(crate) struct ScatterWork<'a, D> {
     pub(crate) add: bool,
     /// Where each row of `indices` is one number, broadcast: those numbers.
     pub(crate) rows: Option<ArrayView1<'a, i64>>,
+}
+
+/// What tuples of indices select in `data`: rows or elements.
+pub(crate) struct TupleGather<D> {
+    pub(crate) data: Array<f32, D>,
+    pub(crate) tuples: Array2<i64>,
+}
+
+/// `updates` written over what tuples select in `data`, or added to it.
+pub(crate) struct TupleScatter<D, U> {
+    pub(crate) data: Array<f32, D>,
+    pub(crate) tuples: Array2<i64>,
+    pub(crate) updates: Array<f32, U>,
+    pub(crate) add: bool,
 }
 
 /// The elements in a `Vec` of the peer's own, in huge pages like the original.
