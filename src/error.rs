@@ -102,10 +102,11 @@ pub enum Error {
         indices: Vec<usize>,
     },
 
-    /// `indices` of a scatter must have as many dimensions as the data.
+    /// `indices` of [`scatter_elements`](crate::ScatterElementsExt) must have as many
+    /// dimensions as the data.
     #[error(
-        "indices have rank {indices}, data has rank {data} (expected equal ranks; to \
-             select whole slices, broadcast the indices to the shape of the updates)"
+        "indices have rank {indices}, data has rank {data} (expected equal ranks; to select \
+         whole slices, use scatter)"
     )]
     RankMismatch {
         /// The rank of the data.
@@ -117,8 +118,8 @@ pub enum Error {
     /// `updates` of [`scatter_elements`](crate::ScatterElementsExt) must have the
     /// shape of `indices`, or be a single value.
     #[error(
-        "updates have shape {updates:?}, indices have shape {indices:?} (expected equal; \
-             to select whole slices, broadcast the indices to the shape of the updates)"
+        "updates have shape {updates:?}, indices have shape {indices:?} (expected equal, or a \
+         single value; to select whole slices, use scatter)"
     )]
     UpdatesShapeMismatch {
         /// The shape of the indices.
@@ -127,7 +128,8 @@ pub enum Error {
         updates: Vec<usize>,
     },
 
-    /// `indices` of a scatter reach beyond the data off the axis.
+    /// `indices` of [`scatter_elements`](crate::ScatterElementsExt) reach beyond the
+    /// data off the axis.
     #[error(
         "indices of shape {indices:?} do not fit data of shape {data:?} for axis {axis}: \
          length {} of dimension {dim} is greater than {}", .indices[*.dim], .data[*.dim]

@@ -1,10 +1,10 @@
 //! Scatters whose indices are used many times, with a plan of them and without.
 
-use ndarray::{Array1, Array2, ArrayViewMut1};
+use ndarray::{Array, Array1, Array2, ArrayViewMut1, Axis, RemoveAxis};
 use opkernels::{IndexPlan, Scatter, ScatterExt};
 
 use crate::inputs::{array, copy, floats};
-use crate::workload::{Shared, Take, Ways, Workload};
+use crate::workload::{Element, Shared, Take, Ways, Workload};
 
 /// All workloads with plans.
 pub fn workloads() -> Vec<Workload> {
@@ -76,20 +76,7 @@ fn rows(take: Take<'_>, width: usize, targets: usize, count: usize, law: Law) {
             row += &update;
         }
     };
-    let mut answer = data.clone();
-    by_hand(&mut answer);
-    let answer = copy(&answer.flatten().into_owned());
-    let plan = IndexPlan::new(&idx, targets).expect("indices in bounds");
-    let (sum, shared) = (Scatter::sum(0), Shared::new(data));
-    Ways::to(&answer)
-        .in_turn("with a plan", &shared, |target| {
-            target.scatter_inplace(&plan, &updates, sum).unwrap();
-        })
-        .in_turn("without", &shared, |target| {
-            target.scatter_inplace(&idx, &updates, sum).unwrap();
-        })
-        .hand_in_turn("by hand", &shared, by_hand)
-        .give(take);
+    sums(take, data, &idx, &updates, by_hand);
 }
 
 /// Sums of elements along the only axis; by hand without checks.
@@ -104,19 +91,7 @@ fn elements(take: Take<'_>, targets: usize, count: usize, law: Law) {
             unsafe { *target.get_unchecked_mut(i as usize) += update };
         }
     };
-    let mut answer = data.clone();
-    by_hand(&mut answer);
-    let plan = IndexPlan::new(&idx, targets).expect("indices in bounds");
-    let (sum, shared) = (Scatter::sum(0), Shared::new(data));
-    Ways::to(&answer)
-        .in_turn("with a plan", &shared, |target| {
-            target.scatter_inplace(&plan, &updates, sum).unwrap();
-        })
-        .in_turn("without", &shared, |target| {
-            target.scatter_inplace(&idx, &updates, sum).unwrap();
-        })
-        .hand_in_turn("by hand", &shared, by_hand)
-        .give(take);
+    sums(take, data, &idx, &updates, by_hand);
 }
 
 /// Counts of integers in so many bins.
@@ -129,16 +104,28 @@ fn counts(take: Take<'_>, bins: usize, count: usize) {
             target[i as usize] = target[i as usize].wrapping_add(update);
         }
     };
+    sums(take, data, &idx, &updates, by_hand);
+}
+
+/// Sums in place with a plan of the indices, without one, and by hand.
+fn sums<T: Element, D: RemoveAxis>(
+    take: Take<'_>,
+    data: Array<T, D>,
+    idx: &Array1<i64>,
+    updates: &Array<T, D>,
+    by_hand: impl Fn(&mut Array<T, D>) + Send,
+) {
     let mut answer = data.clone();
     by_hand(&mut answer);
-    let plan = IndexPlan::new(&idx, bins).expect("indices in bounds");
+    let answer = copy(&answer.flatten().into_owned());
+    let plan = IndexPlan::new(idx, data.len_of(Axis(0))).expect("indices in bounds");
     let (sum, shared) = (Scatter::sum(0), Shared::new(data));
     Ways::to(&answer)
         .in_turn("with a plan", &shared, |target| {
-            target.scatter_inplace(&plan, &updates, sum).unwrap();
+            target.scatter_inplace(&plan, updates, sum).unwrap();
         })
         .in_turn("without", &shared, |target| {
-            target.scatter_inplace(&idx, &updates, sum).unwrap();
+            target.scatter_inplace(idx, updates, sum).unwrap();
         })
         .hand_in_turn("by hand", &shared, by_hand)
         .give(take);

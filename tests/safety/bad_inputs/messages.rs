@@ -103,13 +103,13 @@ fn of_shapes(table: &mut Table) {
         table,
         block.scatter_elements(&zeros(&[2]), &zeros(&[2]), 0),
         "indices have rank 1, data has rank 2 (expected equal ranks; to select \
-         whole slices, broadcast the indices to the shape of the updates)",
+         whole slices, use scatter)",
     );
     says(
         table,
         block.scatter_elements(&zeros(&[2, 3]), &zeros(&[3, 2]), 0),
-        "updates have shape [3, 2], indices have shape [2, 3] (expected equal; \
-         to select whole slices, broadcast the indices to the shape of the updates)",
+        "updates have shape [3, 2], indices have shape [2, 3] (expected equal, or a \
+         single value; to select whole slices, use scatter)",
     );
     says(
         table,
