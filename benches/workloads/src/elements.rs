@@ -42,7 +42,7 @@ fn naive(data: ArrayViewD<'_, f32>, idx: ArrayViewD<'_, i64>, axis: usize) -> Ar
 }
 
 /// Our forms.
-fn ours<'a, D: Dimension + 'a>(
+fn ours<'a, D: Dimension + 'static>(
     ways: Ways<'a, f32>,
     data: &'a Array<f32, D>,
     idx: &'a Array<i64, D>,

@@ -65,7 +65,7 @@ fn line(take: Take<'_>, targets: usize, count: usize) {
 }
 
 /// The fold and the sum.
-fn folded_elements<'a, D: Dimension + 'a>(
+fn folded_elements<'a, D: Dimension + 'static>(
     ways: Ways<'a, f32>,
     data: &'a Array<f32, D>,
     idx: &'a Array<i64, D>,

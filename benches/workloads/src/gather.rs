@@ -249,7 +249,7 @@ fn transposed(take: Take<'_>, len: usize, count: usize, column_major: bool) {
 }
 
 /// Along axis 0, against first copying to standard layout.
-fn strided<'a, D: Dimension + RemoveAxis + 'a>(
+fn strided<'a, D: Dimension + RemoveAxis + 'static>(
     ways: Ways<'a, f32>,
     data: ArrayView<'a, f32, D>,
     idx: &'a Array1<i64>,
@@ -263,7 +263,11 @@ fn strided<'a, D: Dimension + RemoveAxis + 'a>(
     )
 }
 
-fn rows_of<D: Dimension + RemoveAxis>(take: Take<'_>, data: ArrayView<'_, f32, D>, count: usize) {
+fn rows_of<D: Dimension + RemoveAxis + 'static>(
+    take: Take<'_>,
+    data: ArrayView<'_, f32, D>,
+    count: usize,
+) {
     let idx = indices(count, data.shape()[0]);
     let answer = naive::gather(data.view(), idx.view(), 0, 0);
     let mut shape = data.raw_dim();

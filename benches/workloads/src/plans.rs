@@ -4,7 +4,7 @@ use ndarray::{Array, Array1, Array2, ArrayViewMut1, Axis, RemoveAxis};
 use opkernels::{IndexPlan, Scatter, ScatterExt};
 
 use crate::inputs::{array, copy, floats};
-use crate::workload::{Element, Shared, Take, Ways, Workload};
+use crate::workload::{Element, Take, Ways, Workload};
 
 /// All workloads with plans.
 pub fn workloads() -> Vec<Workload> {
@@ -108,7 +108,7 @@ fn counts(take: Take<'_>, bins: usize, count: usize) {
 }
 
 /// Sums in place with a plan of the indices, without one, and by hand.
-fn sums<T: Element, D: RemoveAxis>(
+fn sums<T: Element, D: RemoveAxis + 'static>(
     take: Take<'_>,
     data: Array<T, D>,
     idx: &Array1<i64>,
@@ -119,14 +119,12 @@ fn sums<T: Element, D: RemoveAxis>(
     by_hand(&mut answer);
     let answer = copy(&answer.flatten().into_owned());
     let plan = IndexPlan::new(idx, data.len_of(Axis(0))).expect("indices in bounds");
-    let (sum, shared) = (Scatter::sum(0), Shared::new(data));
+    let (sum, start) = (Scatter::sum(0), || copy(&data));
     Ways::to(&answer)
-        .in_turn("with a plan", &shared, |target| {
+        .into("with a plan", start, |target| {
             target.scatter_inplace(&plan, updates, sum).unwrap();
         })
-        .in_turn("without", &shared, |target| {
-            target.scatter_inplace(idx, updates, sum).unwrap();
-        })
-        .hand_in_turn("by hand", &shared, by_hand)
+        .into("without", start, |target| target.scatter_inplace(idx, updates, sum).unwrap())
+        .hand("by hand", start, by_hand)
         .give(take);
 }

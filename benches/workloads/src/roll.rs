@@ -76,7 +76,7 @@ fn assigned<T: Copy, D: Dimension>(
 }
 
 /// What one finds on the web: both parts of every axis concatenated, one axis at a time.
-fn concatenated<T: Copy, D: RemoveAxis>(
+fn concatenated<T: Copy, D: RemoveAxis + 'static>(
     data: &Array<T, D>,
     shifts: &[i64],
     axes: &[i64],
@@ -98,7 +98,7 @@ fn cube(take: Take<'_>, len: usize) {
     roll(take, (len, len, len), &[1, 2, 3], &[0, 1, 2]);
 }
 
-fn roll<D: RemoveAxis>(
+fn roll<D: RemoveAxis + 'static>(
     take: Take<'_>,
     shape: impl ShapeBuilder<Dim = D>,
     shifts: &[i64],
@@ -110,7 +110,7 @@ fn roll<D: RemoveAxis>(
 fn compare<T, D>(take: Take<'_>, data: &Array<T, D>, shifts: &[i64], axes: &[i64])
 where
     T: Element,
-    D: RemoveAxis,
+    D: RemoveAxis + 'static,
 {
     let answer = naive::roll(data.view(), shifts, axes);
     Ways::to(&answer)

@@ -74,7 +74,7 @@ fn along(axis: i32, reduction: Reduction) -> ScatterElements {
 }
 
 /// Our forms.
-fn ours<'a, D: Dimension + 'a>(
+fn ours<'a, D: Dimension + 'static>(
     ways: Ways<'a, f32>,
     data: &'a Array<f32, D>,
     idx: ArrayView<'a, i64, D>,

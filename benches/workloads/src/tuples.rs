@@ -215,7 +215,7 @@ fn transposed(take: Take<'_>) {
 }
 
 /// Our forms.
-fn ours<'a, D: Dimension + 'a, U: Dimension>(
+fn ours<'a, D: Dimension + 'static, U: Dimension>(
     ways: Ways<'a, f32>,
     data: &'a Array<f32, D>,
     idx: &'a Array2<i64>,

@@ -1,7 +1,8 @@
 //! A workload: ways to come to one answer, which each must give before it is timed.
 
+use std::any::Any;
 use std::hint::black_box;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use ndarray::{Array, Array1, Dimension};
 
@@ -86,7 +87,7 @@ trait Call: Send {
 }
 
 /// Elements of answers.
-pub(crate) trait Element: Copy + Send + Sync + std::fmt::Debug {
+pub(crate) trait Element: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// The same but for how a mean or a sum is rounded.
     fn close(self, other: Self) -> bool;
 }
@@ -131,6 +132,7 @@ fn compare<T: Element, D: Dimension>(
     }
 }
 
+/// On an array of its own.
 struct Into<'a, T, D: Dimension, F> {
     target: Array<T, D>,
     call: F,
@@ -148,21 +150,16 @@ impl<T: Element, D: Dimension, F: FnMut(&mut Array<T, D>) + Send> Call for Into<
     }
 }
 
-/// An array that several ways change in turn, and what each starts from to be confirmed: two ways
-/// with an array each would differ by where these lie.
-pub(crate) struct Shared<T, D: Dimension> {
+/// An array that several ways change in turn, and what each starts from to be confirmed.
+struct Shared<T, D: Dimension> {
     target: Mutex<Array<T, D>>,
     start: Array<T, D>,
 }
 
-impl<T: Element, D: Dimension> Shared<T, D> {
-    pub(crate) fn new(start: Array<T, D>) -> Self {
-        Shared { target: Mutex::new(copy(&start)), start }
-    }
-}
-
+/// On an array that other ways change too: two ways with an array each would differ by where these
+/// lie, by up to half of the time.
 struct InTurn<'a, T, D: Dimension, F> {
-    shared: &'a Shared<T, D>,
+    shared: Arc<Shared<T, D>>,
     call: F,
     answer: &'a Array1<T>,
 }
@@ -200,11 +197,13 @@ impl<T: Element, D: Dimension, F: FnMut() -> Array<T, D> + Send> Call for Return
 pub(crate) struct Ways<'a, T> {
     answer: &'a Array1<T>,
     ways: Vec<Way<'a>>,
+    /// One [`Shared`] for each shape and layout.
+    shared: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
 impl<'a, T: Element> Ways<'a, T> {
     pub(crate) fn to(answer: &'a Array1<T>) -> Self {
-        Ways { answer, ways: Vec::new() }
+        Ways { answer, ways: Vec::new(), shared: Vec::new() }
     }
 
     fn push(mut self, name: &'static str, threads: usize, call: impl Call + 'a) -> Self {
@@ -213,7 +212,7 @@ impl<'a, T: Element> Ways<'a, T> {
     }
 
     /// A call on an array that `start` makes, on one thread and on two.
-    pub(crate) fn into<D: Dimension + 'a>(
+    pub(crate) fn into<D: Dimension + 'static>(
         self,
         name: &'static str,
         start: impl Fn() -> Array<T, D>,
@@ -224,7 +223,7 @@ impl<'a, T: Element> Ways<'a, T> {
     }
 
     /// The same with an answer of its own.
-    pub(crate) fn into_other<D: Dimension + 'a>(
+    pub(crate) fn into_other<D: Dimension + 'static>(
         self,
         name: &'static str,
         answer: &'a Array1<T>,
@@ -232,32 +231,35 @@ impl<'a, T: Element> Ways<'a, T> {
         call: impl FnMut(&mut Array<T, D>) + Clone + Send + 'a,
     ) -> Self {
         THREADS.into_iter().fold(self, |ways, threads| {
-            ways.push(name, threads, Into { target: start(), call: call.clone(), answer })
+            ways.push_into(name, threads, start(), call.clone(), answer)
         })
     }
 
-    /// A call on an array that other ways change too, on one thread and on two.
-    pub(crate) fn in_turn<D: Dimension>(
-        self,
+    /// A call that changes an array like this.
+    fn push_into<D: Dimension + 'static>(
+        mut self,
         name: &'static str,
-        shared: &'a Shared<T, D>,
-        call: impl FnMut(&mut Array<T, D>) + Clone + Send + 'a,
-    ) -> Self {
-        let answer = self.answer;
-        THREADS.into_iter().fold(self, |ways, threads| {
-            ways.push(name, threads, InTurn { shared, call: call.clone(), answer })
-        })
-    }
-
-    /// A loop by hand on such an array, on one thread.
-    pub(crate) fn hand_in_turn<D: Dimension>(
-        self,
-        name: &'static str,
-        shared: &'a Shared<T, D>,
+        threads: usize,
+        start: Array<T, D>,
         call: impl FnMut(&mut Array<T, D>) + Send + 'a,
+        answer: &'a Array1<T>,
     ) -> Self {
-        let answer = self.answer;
-        self.push(name, 1, InTurn { shared, call, answer })
+        /// Smaller ones are in the first caches wherever they lie, and a lock takes some of the time
+        /// of calls on them.
+        const BYTES: usize = 64 << 10;
+        if start.len() * size_of::<T>() < BYTES {
+            return self.push(name, threads, Into { target: start, call, answer });
+        }
+        let same = |shared: &Arc<Shared<T, D>>| {
+            (shared.start.shape(), shared.start.strides()) == (start.shape(), start.strides())
+        };
+        let known = self.shared.iter().filter_map(|one| Arc::clone(one).downcast().ok()).find(same);
+        let shared = known.unwrap_or_else(|| {
+            let new = Arc::new(Shared { target: Mutex::new(copy(&start)), start });
+            self.shared.push(Arc::clone(&new) as Arc<dyn Any + Send + Sync>);
+            new
+        });
+        self.push(name, threads, InTurn { shared, call, answer })
     }
 
     /// A call that returns a new array, on one thread and on two.
@@ -273,14 +275,14 @@ impl<'a, T: Element> Ways<'a, T> {
     }
 
     /// A loop by hand, or of ndarray, on one thread.
-    pub(crate) fn hand<D: Dimension + 'a>(
+    pub(crate) fn hand<D: Dimension + 'static>(
         self,
         name: &'static str,
         start: impl Fn() -> Array<T, D>,
         call: impl FnMut(&mut Array<T, D>) + Send + 'a,
     ) -> Self {
         let answer = self.answer;
-        self.push(name, 1, Into { target: start(), call, answer })
+        self.push_into(name, 1, start(), call, answer)
     }
 
     /// A call of ndarray that returns a new array, on one thread.
