@@ -251,7 +251,7 @@ impl<'a> Indices<'a> {
         (0..self.shape().len().saturating_sub(1)).find_map(repeated).unwrap_or(self)
     }
 
-    /// Whether there are many, that take at least twice as many bytes as a
+    /// Whether there are many, that take at least four times as many bytes as a
     /// target, none of which stands for several updates.
     pub(crate) fn outweigh(&self, target: usize) -> bool {
         /// From how many on it matters.
@@ -260,7 +260,7 @@ impl<'a> Indices<'a> {
         let own = |axis: usize| layout.shape()[axis] <= 1 || layout.stride(axis) != 0;
         let count = layout.len();
         count >= MANY
-            && count.saturating_mul(self.kind.size) >= target.saturating_mul(2)
+            && count.saturating_mul(self.kind.size) >= target.saturating_mul(4)
             && self.positions.is_none()
             && (0..layout.shape().len()).all(own)
     }

@@ -172,7 +172,7 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// O(updates), whatever the size of `self`, in parallel where there are
     /// many lanes. Where an index out of bounds is an error, many indices are
     /// checked in a pass of their own before the first update; or, if they take
-    /// at least twice the memory of `self`, the work is done on a copy of it,
+    /// at least four times the memory of `self`, the work is done on a copy of it,
     /// which an error discards. A mean, and a sum, difference or product of
     /// half precision, has work memory that follows the updates or the length
     /// of the axis. A shared `ArcArray` is copied first, unless the call is
