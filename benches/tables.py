@@ -244,12 +244,39 @@ def row(words, forms, hands):
     return "| " + " | ".join(cells) + " |"
 
 
+def extremes(results):
+    """The worst and the best row of each operation, by the best of the ways by hand over ours; a
+    second thread counts where it has half a millisecond to win."""
+    print("| operation | worst, by hand / ours | best | least of 1 thread / 2 threads |")
+    print("|---|---|---|---|")
+    for operation, work in WORK.items():
+        hand, threads = [], []
+        base = None
+        for name, words in work.items():
+            # Some go on from the row before.
+            goes_on = words.startswith(("the same", "10 times", "100 times"))
+            base = base if goes_on else words
+            full = f"{base}, {words}" if goes_on else words
+            forms = results.get(name, {})
+            ours = next((forms[form, 1] for form in OURS if (form, 1) in forms), None)
+            other = least(forms, BESIDE.get(operation, HANDS), 1)
+            if ours and other:
+                hand.append((other / ours, full))
+            two = next((forms[form, 2] for form in OURS if (form, 2) in forms), None)
+            if ours and two and ours > 5e5:
+                threads.append((ours / two, full))
+        if hand:
+            cells = [min(hand), max(hand), min(threads, default=(0, ""))]
+            print(f"| {operation} | " + " | ".join(f"{r:.2f}: {w}" for r, w in cells) + " |")
+
+
 def main():
     results = {}
     with open(sys.argv[1], newline="") as file:
         for line in csv.DictReader(file):
             forms = results.setdefault(line["workload"], {})
             forms[line["form"], int(line["threads"])] = float(line["nanoseconds"])
+    extremes(results)
     for operation, work in WORK.items():
         if not results.keys() & work.keys():
             continue

@@ -11,36 +11,8 @@ import math
 import sys
 from collections import defaultdict
 
-WORK = {
-    "gather_embedding": "4096 rows of 3 KB from a table",
-    "gather_words_of_40mb": "1M random words of 10M",
-    "gather_columns": "512 columns of 4096 × 4096",
-    "gather_batched_rows": "batches of 1024 rows of 256 B",
-    "gather_picture_rows": "540 rows of a full-HD u8 picture",
-    "roll_line": "10M in a line",
-    "roll_rows": "4096 × 4096 along axis 0",
-    "roll_columns": "4096 × 4096 along axis 1",
-    "roll_cube_256": "256³ along all axes",
-    "roll_windows": "8 × 56 × 56 × 96 along axes 1, 2",
-    "scatter_write": "1M written over 1M",
-    "scatter_sum_x1000": "10M summed into 1M",
-    "scatter_rows_128_sum_x100": "100,000 rows of 512 B summed into 10,000",
-    "scatter_last_axis_write": "4096 × 1024 written along the last axis",
-    "scatter_rank_4": "105,000 written into 12.5M, rank 4",
-}
-GROUPS = ("gather", "roll", "scatter")
-PEERS = {
-    "numpy": ("NumPy", "#7f7f7f"),
-    "torch": ("PyTorch", "#d9541e"),
-    "jax": ("JAX", "#7b4fb5"),
-    "onnxruntime": ("ONNX Runtime", "#1f77b4"),
-    "openvino": ("OpenVINO", "#17a2b8"),
-    "candle": ("candle", "#c7a008"),
-    "burn": ("burn", "#8c564b"),
-    "tract": ("tract", "#e377c2"),
-    "rten": ("rten", "#2ca02c"),
-    "arrow": ("arrow", "#111111"),
-}
+from named import PEERS, TINY, WORK
+
 LEFT, RIGHT, TOP, ROW = 330, 40, 112, 25
 WIDTH = 940
 LOW, HIGH = 0.5, 200.0
@@ -68,7 +40,8 @@ def text(x, y, words, size=13, anchor="start", colour="#333", weight="normal"):
 
 
 def draw(times):
-    height = TOP + ROW * (len(WORK) + len(GROUPS)) + 30
+    drawn = {name: work for name, work in WORK.items() if name not in TINY}
+    height = TOP + ROW * (len(drawn) + len({operation for operation, _ in drawn.values()})) + 30
     bottom = height - 30
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
@@ -90,8 +63,7 @@ def draw(times):
         parts.append(text(at, TOP - 15, f"{ratio:g}×", 11.5, "middle", "#666"))
         parts.append(text(at, bottom + 16, f"{ratio:g}×", 11.5, "middle", "#666"))
     y, group = TOP, None
-    for workload, words in WORK.items():
-        operation = workload.split("_")[0]
+    for workload, (operation, words) in drawn.items():
         if operation != group:
             group = operation
             parts.append(text(20, y + 17, group, 13.5, weight="bold"))
