@@ -4,64 +4,69 @@ use std::arch::x86_64::*;
 
 use super::Avx2;
 use crate::index::Meaning;
+use crate::memory::indices::elements::offset;
 
-/// Calls `visit` with the offsets that indices of 4 or 8 bytes select along an axis
-/// of `len > 0` elements, whose step is 2 to the power of `shift`. Takes four at a time,
-/// and so up to three at the end are left to the caller. Returns them, and a number
-/// that is negative where an index is out of bounds, for which it visits 0.
+/// Calls `visit` with the offset that each index of lanes selects along an axis of `len > 0`
+/// elements, whose step is 2 to the power of `shift`, in order, and with what goes with
+/// its lane. Indices have 4 or 8 bytes. Returns a number that is negative where an
+/// index is out of bounds, for which it visits 0.
 #[inline]
-pub(in crate::memory) fn fours<I: Meaning>(
+pub(in crate::memory) fn fours<'i, I: Meaning, L>(
     _proof: Avx2,
-    indices: &[I],
+    lanes: impl Iterator<Item = (&'i [I], L)>,
     (len, shift): (usize, u32),
-    visit: impl FnMut([isize; 4]),
-) -> (i64, &[I]) {
+    visit: impl Fn(&mut L, isize),
+) -> i64 {
     #[target_feature(enable = "avx2")]
-    fn wide<I: Meaning>(
-        indices: &[I],
+    fn wide<'i, I: Meaning, L>(
+        lanes: impl Iterator<Item = (&'i [I], L)>,
         (len, shift): (usize, u32),
-        mut visit: impl FnMut([isize; 4]),
-    ) -> (i64, &[I]) {
+        visit: impl Fn(&mut L, isize),
+    ) -> i64 {
         let zero = _mm256_setzero_si256();
         let last = _mm256_set1_epi64x(len as i64 - 1);
         // What is added to a negative value.
         let from_end = if I::SIGNED { _mm256_set1_epi64x(len as i64) } else { zero };
-        let shift = _mm_cvtsi32_si128(shift as i32);
-        let mut all = zero;
-        let fours = indices.chunks_exact(4);
-        let rest = fours.remainder();
-        for four in fours {
-            // SAFETY: four indices of `I`'s size can be read.
-            #[allow(unsafe_code)]
-            let values = unsafe {
-                match (size_of::<I>(), I::SIGNED) {
-                    (4, true) => _mm256_cvtepi32_epi64(_mm_loadu_si128(four.as_ptr().cast())),
-                    (4, false) => _mm256_cvtepu32_epi64(_mm_loadu_si128(four.as_ptr().cast())),
-                    (8, _) => _mm256_loadu_si256(four.as_ptr().cast()),
-                    _ => unreachable!("indices of another size"),
-                }
-            };
-            let negative = _mm256_cmpgt_epi64(zero, values);
-            let position = _mm256_add_epi64(values, _mm256_and_si256(negative, from_end));
-            let outside = _mm256_or_si256(position, _mm256_sub_epi64(last, position));
-            all = _mm256_or_si256(all, outside);
-            let inside = _mm256_andnot_si256(_mm256_cmpgt_epi64(zero, outside), position);
-            let offsets = _mm256_sll_epi64(inside, shift);
-            let (low, high) =
-                (_mm256_castsi256_si128(offsets), _mm256_extracti128_si256::<1>(offsets));
-            visit([
-                _mm_cvtsi128_si64(low) as isize,
-                _mm_extract_epi64::<1>(low) as isize,
-                _mm_cvtsi128_si64(high) as isize,
-                _mm_extract_epi64::<1>(high) as isize,
-            ]);
+        let count = _mm_cvtsi32_si128(shift as i32);
+        let (mut all, mut bits) = (zero, 0);
+        for (indices, mut lane) in lanes {
+            let fours = indices.chunks_exact(4);
+            let rest = fours.remainder();
+            for four in fours {
+                // SAFETY: four indices of `I`'s size can be read.
+                #[allow(unsafe_code)]
+                let values = unsafe {
+                    match (size_of::<I>(), I::SIGNED) {
+                        (4, true) => _mm256_cvtepi32_epi64(_mm_loadu_si128(four.as_ptr().cast())),
+                        (4, false) => _mm256_cvtepu32_epi64(_mm_loadu_si128(four.as_ptr().cast())),
+                        (8, _) => _mm256_loadu_si256(four.as_ptr().cast()),
+                        _ => unreachable!("indices of another size"),
+                    }
+                };
+                let negative = _mm256_cmpgt_epi64(zero, values);
+                let position = _mm256_add_epi64(values, _mm256_and_si256(negative, from_end));
+                let outside = _mm256_or_si256(position, _mm256_sub_epi64(last, position));
+                all = _mm256_or_si256(all, outside);
+                let inside = _mm256_andnot_si256(_mm256_cmpgt_epi64(zero, outside), position);
+                let offsets = _mm256_sll_epi64(inside, count);
+                let (low, high) =
+                    (_mm256_castsi256_si128(offsets), _mm256_extracti128_si256::<1>(offsets));
+                visit(&mut lane, _mm_cvtsi128_si64(low) as isize);
+                visit(&mut lane, _mm_extract_epi64::<1>(low) as isize);
+                visit(&mut lane, _mm_cvtsi128_si64(high) as isize);
+                visit(&mut lane, _mm_extract_epi64::<1>(high) as isize);
+            }
+            for &index in rest {
+                let (outside, offset) = offset(index, (len, shift));
+                bits |= outside;
+                visit(&mut lane, offset);
+            }
         }
-        let outside = _mm256_movemask_pd(_mm256_castsi256_pd(all));
-        (-i64::from(outside), rest)
+        bits | -i64::from(_mm256_movemask_pd(_mm256_castsi256_pd(all)))
     }
     // SAFETY: the processor has AVX2, as the proof says.
     #[allow(unsafe_code)]
     unsafe {
-        wide(indices, (len, shift), visit)
+        wide(lanes, (len, shift), visit)
     }
 }

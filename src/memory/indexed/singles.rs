@@ -8,14 +8,11 @@ use crate::index::Policy;
 use crate::memory::indices::elements::{Elements, Single};
 use crate::memory::indices::{CHUNK, Indices};
 use crate::memory::walk::{Cursor, Loop, Offsets};
-use crate::threshold::threshold;
 
 impl Run<'_> {
     /// How to copy single elements while their indices are resolved, where the
-    /// kernel does nothing else, runs are long enough and both lists are dense.
+    /// kernel does nothing else and both lists are dense.
     pub(super) fn singly(&self, nest: &[Loop], part: &Part) -> Option<(Single, &Indices<'_>)> {
-        /// Shorter runs are resolved together.
-        const LONG: usize = threshold(80, 4);
         let single = self.kernel.single()?;
         let (run, indices) = (nest.last()?, self.indices?);
         let [axis] = &self.walk.components[..] else { return None };
@@ -25,14 +22,14 @@ impl Run<'_> {
             && part.targets.is_none();
         let dense = run.step.selected == 0 && run.step.listed == single.size as isize;
         // Of up to a chunk all may have to be resolved before anything is written.
-        let many = run.len >= LONG && self.walk.entries() > CHUNK;
+        let many = run.len > 1 && self.walk.entries() > CHUNK;
         // Elements that are far apart are asked for a chunk at a time.
         let near = !self.walk.is_far();
         let can = alone && dense && many && near && self.policy == Policy::Refuse;
         (can && indices.can_copy(single, axis, run.step.indices)).then_some((single, indices))
     }
 
-    /// Copies single elements, run by run.
+    /// Copies single elements, as many runs at a time as are evenly spaced.
     #[inline(never)]
     pub(super) fn singles(
         &self,
@@ -41,15 +38,13 @@ impl Run<'_> {
         base: Offsets,
         entries: Range<usize>,
     ) {
-        let mut cursor = Cursor::new(nest, base, entries.start);
-        let mut left = entries.len();
         let axis = self.walk.components[0];
-        while left > 0 {
-            let (at, count) = cursor.take(left);
-            left -= count;
+        let copy = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
             let elements = Elements {
                 indices: indices.start().wrapping_offset(at.indices.wrapping_add(axis.at)),
                 count,
+                lanes,
+                step,
                 axis,
                 selected: self.selected.wrapping_offset(at.selected),
                 listed: self.listed.wrapping_offset(at.listed),
@@ -58,8 +53,33 @@ impl Run<'_> {
             // SAFETY: `singly` asked; the places are those of the loops, whose turns
             // do not leave the arrays, and of this part alone (`Part`).
             #[allow(unsafe_code)]
-            if !unsafe { indices.copy(&elements) } {
-                return self.outside.store(true, Ordering::Relaxed);
+            let inside = unsafe { indices.copy(&elements) };
+            if !inside {
+                self.outside.store(true, Ordering::Relaxed);
+            }
+            inside
+        };
+        let mut left = entries.len();
+        // Whole runs go together.
+        if let Some((run, around @ [.., outer])) = nest.split_last() {
+            if entries.start.is_multiple_of(run.len) && left.is_multiple_of(run.len) {
+                let mut cursor = Cursor::new(around, base, entries.start / run.len);
+                while left > 0 {
+                    let (at, lanes) = cursor.take(left / run.len);
+                    left -= lanes * run.len;
+                    if !copy(at, (lanes, outer.step), run.len) {
+                        return;
+                    }
+                }
+                return;
+            }
+        }
+        let mut cursor = Cursor::new(nest, base, entries.start);
+        while left > 0 {
+            let (at, count) = cursor.take(left);
+            left -= count;
+            if !copy(at, (1, Offsets::ZERO), count) {
+                return;
             }
         }
     }

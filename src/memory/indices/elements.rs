@@ -7,7 +7,7 @@ use super::resolve::beyond;
 use crate::index::Meaning;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use crate::memory::cpu;
-use crate::memory::walk::Component;
+use crate::memory::walk::{Component, Offsets};
 
 /// How single elements are copied, where a kernel does nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,11 +18,14 @@ pub(in crate::memory) struct Single {
     pub(in crate::memory) gather: bool,
 }
 
-/// Elements to copy between what indices select along an axis and a list.
+/// Elements to copy between what indices select along an axis and a list: the first of
+/// `lanes` that are `step` apart, of `count` elements each.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Elements {
     pub(in crate::memory) indices: *const u8,
     pub(in crate::memory) count: usize,
+    pub(in crate::memory) lanes: usize,
+    pub(in crate::memory) step: Offsets,
     pub(in crate::memory) axis: Component,
     pub(in crate::memory) selected: *mut u8,
     pub(in crate::memory) listed: *mut u8,
@@ -53,9 +56,9 @@ impl Indices<'_> {
     /// not, some element of the axis stands for what it selects.
     ///
     /// # Safety
-    /// [`can_copy`](Self::can_copy) said so; the indices are elements of this array
-    /// that follow each other, the listed elements follow each other too, what the
-    /// axis reaches and what is listed can be read and written as `gather` asks, and
+    /// [`can_copy`](Self::can_copy) said so. In each lane the indices are elements of
+    /// this array that follow each other, the listed elements follow each other too, what
+    /// the axis reaches and what is listed can be read and written as `gather` asks, and
     /// the two do not overlap.
     #[allow(unsafe_code)]
     pub(in crate::memory) unsafe fn copy(&self, elements: &Elements) -> bool {
@@ -93,38 +96,45 @@ unsafe fn copy_elements<I: Meaning>(elements: &Elements) -> bool {
 /// That of [`Indices::copy`], for elements of `N` bytes.
 #[allow(unsafe_code)]
 unsafe fn copy_of<I: Meaning, const N: usize, const GATHER: bool>(elements: &Elements) -> bool {
-    let Elements { axis, selected, mut listed, .. } = *elements;
-    // SAFETY: the caller's promise.
-    let indices =
-        unsafe { std::slice::from_raw_parts(elements.indices.cast::<I>(), elements.count) };
-    let shift = axis.step.trailing_zeros();
-    // Negative where an index is out of bounds.
-    let mut bits = 0;
-    #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(unused_mut))]
-    let mut rest = indices;
+    let Elements { count, lanes, step, axis, .. } = *elements;
+    let along = (axis.len, axis.step.trailing_zeros());
+    let lanes = (0..lanes).map(|lane| {
+        let at = Offsets::ZERO.after(lane, step);
+        let first = elements.indices.wrapping_offset(at.indices);
+        // SAFETY: the caller's promise.
+        let indices = unsafe { std::slice::from_raw_parts(first.cast::<I>(), count) };
+        let selected = elements.selected.wrapping_offset(at.selected);
+        (indices, (selected, elements.listed.wrapping_offset(at.listed)))
+    });
+    let visit = |(selected, listed): &mut (*mut u8, *mut u8), offset: isize| {
+        // SAFETY: the offset is that of a position of the axis.
+        unsafe { copy_one::<N, GATHER>(selected.wrapping_offset(offset), *listed) };
+        *listed = listed.wrapping_add(N);
+    };
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
     if let Some(avx2) = cpu::Avx2::detect() {
-        (bits, rest) = cpu::fours(avx2, indices, (axis.len, shift), |offsets| {
-            for k in 0..4 {
-                // SAFETY: the offset is that of a position of the axis.
-                unsafe {
-                    let place = selected.wrapping_offset(offsets[k]);
-                    copy_one::<N, GATHER>(place, listed.wrapping_add(k * N));
-                }
-            }
-            listed = listed.wrapping_add(4 * N);
-        });
+        return cpu::fours(avx2, lanes, along, visit) >= 0;
     }
-    for &index in rest {
-        let position = index.position(axis.len);
-        let outside = beyond(position, axis.len);
-        bits |= outside;
-        let offset = if outside < 0 { 0 } else { (position << shift) as isize };
-        // SAFETY: as above.
-        unsafe { copy_one::<N, GATHER>(selected.wrapping_offset(offset), listed) };
-        listed = listed.wrapping_add(N);
+    // Negative where an index is out of bounds.
+    let mut bits = 0;
+    for (indices, mut lane) in lanes {
+        for &index in indices {
+            let (outside, offset) = offset(index, along);
+            bits |= outside;
+            visit(&mut lane, offset);
+        }
     }
     bits >= 0
+}
+
+/// The offset that an index selects along an axis of `len > 0` elements, whose step is 2
+/// to the power of `shift`, and a number that is negative where the index is out of
+/// bounds, for which the offset is 0.
+#[inline(always)]
+pub(in crate::memory) fn offset<I: Meaning>(index: I, (len, shift): (usize, u32)) -> (i64, isize) {
+    let position = index.position(len);
+    let outside = beyond(position, len);
+    (outside, if outside < 0 { 0 } else { (position << shift) as isize })
 }
 
 /// # Safety

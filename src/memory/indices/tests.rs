@@ -6,7 +6,7 @@ use ndarray::ArrayView1;
 
 use super::elements::{Elements, Single};
 use super::resolve::resolve;
-use super::{Component, IndexInteger, Indices, Lane, Meaning, NOWHERE, Policy};
+use super::{Component, IndexInteger, Indices, Lane, Meaning, NOWHERE, Offsets, Policy};
 
 /// The offsets that indices select, and whether all were in bounds.
 fn resolved<I: Meaning>(indices: &[I], component: Component, policy: Policy) -> (Vec<isize>, bool) {
@@ -108,12 +108,22 @@ where
     let inside = indices.iter().all(|index| position(index).is_some());
     let mut all: Vec<E> = (0..len).map(element).collect();
     let mut list = vec![element(len); indices.len()];
+    // Half of an even number is a lane, whose elements follow those of the other.
+    let lanes = if indices.len().is_multiple_of(2) { 2 } else { 1 };
+    let count = indices.len() / lanes;
+    let apart = Offsets {
+        selected: 0,
+        indices: (count * size_of::<I>()) as isize,
+        listed: (count * size_of::<E>()) as isize,
+    };
     for gather in [true, false] {
         let single = Single { size: size_of::<E>(), gather };
         assert!(kind.can_copy(single, &axis, size_of::<I>() as isize));
         let elements = Elements {
             indices: kind.start(),
-            count: indices.len(),
+            count,
+            lanes,
+            step: apart,
             axis,
             selected: all.as_mut_ptr().cast(),
             listed: list.as_mut_ptr().cast(),
