@@ -1,5 +1,5 @@
 //! Where a type, a reduction, a policy or an index type falls behind the others: nanoseconds an
-//! update on one thread, with the loop by hand beside them.
+//! update, or an element that is copied, on one thread, with the loop by hand beside them.
 //! `cargo bench --bench types -- [part of a name]... [--cliffs]`.
 //!
 //! A mark follows what takes longer than it should: `h` than the loop by hand, `m` a mean than 1.7
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use opkernels_workloads::harness::Turns;
 use opkernels_workloads::types::{ELEMENTS, INDICES, POLICIES, SHAPES, policies, workloads};
-use opkernels_workloads::{Workload, chosen};
+use opkernels_workloads::{Workload, chosen, copies};
 
 /// For each form.
 const SECONDS: f64 = 0.02;
@@ -25,10 +25,11 @@ fn main() {
     let (options, parts): (Vec<_>, Vec<_>) = arguments.partition(|one| one.starts_with('-'));
     assert!(options.iter().all(|option| option == "--cliffs"), "unknown option among {options:?}");
     let cliffs = !options.is_empty();
-    let mut scatters = times(chosen(workloads(), &parts));
-    scatters.extend(times(chosen(policies(), &parts)));
-    scattered(&scatters, cliffs);
-    gathered(&scatters, cliffs);
+    let all = [workloads(), policies(), copies::workloads()].into_iter().flatten().collect();
+    let times = times(chosen(all, &parts));
+    scattered(&times, cliffs);
+    gathered(&times, cliffs);
+    copied(&times, cliffs);
 }
 
 fn times(workloads: Vec<Workload>) -> Times {
@@ -52,7 +53,7 @@ fn line(name: &str, per: f64, (ours, hand): (f64, f64), mut marks: String, cliff
         marks.push('h');
     }
     if !cliffs || !marks.is_empty() {
-        println!("{name:28} {:8.3} ns, by hand {:8.3}  {marks}", ours / per, hand / per);
+        println!("{name:29} {:8.3} ns, by hand {:8.3}  {marks}", ours / per, hand / per);
     }
 }
 
@@ -89,6 +90,15 @@ fn gathered(times: &Times, cliffs: bool) {
             let slow = time("error").is_some_and(|(default, _)| both.0 > 1.2 * default);
             let marks = if slow { "p".to_owned() } else { String::new() };
             line(&format!("gather by {index}, {policy}"), 100_000.0, both, marks, cliffs);
+        }
+    }
+}
+
+fn copied(times: &Times, cliffs: bool) {
+    for (copy, elements) in copies::COPIES {
+        for element in copies::ELEMENTS {
+            let Some(&both) = times.get(&*format!("copies_{element}_{copy}")) else { continue };
+            line(&format!("{copy} {element}"), elements as f64, both, String::new(), cliffs);
         }
     }
 }

@@ -23,7 +23,7 @@ impl Numbers {
 /// An array of numbers made from the stream, its memory in huge pages.
 pub(crate) fn array<T, D>(shape: impl ShapeBuilder<Dim = D>, make: impl Fn(u64) -> T) -> Array<T, D>
 where
-    T: Copy + Send + Sync,
+    T: Clone + Send + Sync,
     D: Dimension,
 {
     let mut numbers = Numbers::new();
@@ -33,7 +33,7 @@ where
 /// A copy of an array, of the same layout, in huge pages.
 pub(crate) fn copy<T, D>(array: &Array<T, D>) -> Array<T, D>
 where
-    T: Copy + Send + Sync,
+    T: Clone + Send + Sync,
     D: Dimension,
 {
     let no_axes: [i32; 0] = [];
@@ -43,7 +43,7 @@ where
 /// An array to write to.
 pub(crate) fn blank<T, D>(shape: impl ShapeBuilder<Dim = D>) -> Array<T, D>
 where
-    T: Copy + Default + Send + Sync,
+    T: Clone + Default + Send + Sync,
     D: Dimension,
 {
     copy(&Array::default(shape))

@@ -8,6 +8,7 @@
 // Views are passed by value.
 #![allow(clippy::needless_pass_by_value)]
 
+pub mod copies;
 pub mod elements;
 pub mod folds;
 pub mod gather;

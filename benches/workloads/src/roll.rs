@@ -109,7 +109,7 @@ fn roll<D: RemoveAxis + 'static>(
 
 fn compare<T, D>(take: Take<'_>, data: &Array<T, D>, shifts: &[i64], axes: &[i64])
 where
-    T: Element,
+    T: Element + Copy,
     D: RemoveAxis + 'static,
 {
     let answer = naive::roll(data.view(), shifts, axes);

@@ -12,7 +12,7 @@ use crate::inputs::{array, blank, copy, floats, indices};
 use crate::workload::{Element, Take, Ways, Workload};
 
 /// What a loop by hand does with elements of a type.
-trait Number: Element {
+trait Number: Element + Copy {
     /// The reductions that it has.
     const REDUCTIONS: &'static [Reduction] = &{
         use Reduction::{Max, Mean, Min, Prod, Sum};
@@ -30,17 +30,6 @@ trait Number: Element {
     fn reduce_wide(sum: Self::Sum, update: Self, reduction: Reduction) -> Self::Sum;
     fn finish(sum: Self::Sum, count: u32) -> Self;
 }
-
-macro_rules! exact {
-    ($($element:ty)*) => {$(
-        impl Element for $element {
-            fn close(self, other: Self) -> bool {
-                self == other
-            }
-        }
-    )*};
-}
-exact!(i8 i16 i32 i64 i128 u16 u32 u64 u128 bool f16 bf16);
 
 macro_rules! integers {
     ($($int:ty: $sum:ty),*) => {$(
@@ -155,8 +144,8 @@ halves!(f16, bf16);
 macro_rules! complex {
     ($($float:ty),*) => {$(
         impl Element for Complex<$float> {
-            fn close(self, other: Self) -> bool {
-                self.re.close(other.re) && self.im.close(other.im)
+            fn close(&self, other: &Self) -> bool {
+                self.re.close(&other.re) && self.im.close(&other.im)
             }
         }
 

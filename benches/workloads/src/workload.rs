@@ -87,32 +87,32 @@ trait Call: Send {
 }
 
 /// Elements of answers.
-pub(crate) trait Element: Copy + Send + Sync + std::fmt::Debug + 'static {
+pub(crate) trait Element: Clone + Send + Sync + std::fmt::Debug + 'static {
     /// The same but for how a mean or a sum is rounded.
-    fn close(self, other: Self) -> bool;
+    fn close(&self, other: &Self) -> bool;
 }
 
-impl Element for u8 {
-    fn close(self, other: u8) -> bool {
-        self == other
-    }
+macro_rules! exact {
+    ($($element:ty)*) => {$(
+        impl Element for $element {
+            fn close(&self, other: &Self) -> bool {
+                self == other
+            }
+        }
+    )*};
 }
+exact!(u8 i8 i16 i32 i64 i128 u16 u32 u64 u128 bool half::f16 half::bf16);
+exact!([f32; 3] [u8; 3] [f32; 8] (f32, u32) Option<i32> String);
 
 impl Element for f32 {
-    fn close(self, other: f32) -> bool {
+    fn close(&self, other: &f32) -> bool {
         (self - other).abs() <= 1e-5 * self.abs().max(1.0)
     }
 }
 
 impl Element for f64 {
-    fn close(self, other: f64) -> bool {
+    fn close(&self, other: &f64) -> bool {
         (self - other).abs() <= 1e-12 * self.abs().max(1.0)
-    }
-}
-
-impl Element for [f32; 3] {
-    fn close(self, other: [f32; 3]) -> bool {
-        self == other
     }
 }
 
@@ -123,7 +123,7 @@ fn compare<T: Element, D: Dimension>(
     if found.len() != answer.len() {
         return Err(format!("{} elements where {} are right", found.len(), answer.len()));
     }
-    match found.iter().zip(answer).position(|(&found, &right)| !right.close(found)) {
+    match found.iter().zip(answer).position(|(found, right)| !right.close(found)) {
         None => Ok(()),
         Some(at) => {
             let found = found.iter().nth(at);
@@ -296,13 +296,19 @@ impl<'a, T: Element> Ways<'a, T> {
     }
 
     /// Copies as many bytes as the answer has: what no kernel can beat.
-    pub(crate) fn copy(self) -> Self {
+    pub(crate) fn copy(self) -> Self
+    where
+        T: Copy,
+    {
         let answer = self.answer;
         self.into("copy", || copy(answer), |out| limit::memcpy(answer, out))
     }
 
     /// The same by stores that pass by the caches.
-    pub(crate) fn stream(self) -> Self {
+    pub(crate) fn stream(self) -> Self
+    where
+        T: Copy,
+    {
         let answer = self.answer;
         self.into("stream", || copy(answer), |out| limit::streaming(answer, out))
     }
