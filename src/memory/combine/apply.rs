@@ -316,7 +316,8 @@ impl Kernel for Set {
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }
 
-/// Overwrites selected elements with clones of updates.
+/// Overwrites selected elements with clones of updates, which may use what these
+/// elements own.
 ///
 /// # Safety
 /// That of [`Kernel::run`], for a target and updates of type `A`.
@@ -324,7 +325,7 @@ impl Kernel for Set {
 pub(in crate::memory) unsafe fn assign<A: Clone>(tile: &Tile<'_>) {
     // SAFETY: the caller's promise, for each element.
     elements(tile, |selected, listed| unsafe {
-        *selected.cast::<A>() = (*listed.cast::<A>()).clone();
+        (*selected.cast::<A>()).clone_from(&*listed.cast::<A>());
     });
 }
 
