@@ -45,6 +45,20 @@ unsafe fn each<T: Clone, const ARRAYS: bool, const SHORT: usize, const GATHER: b
             unsafe { to.write((*from).clone()) };
         });
     }
+    macro_rules! rows_of {
+        ($count:literal) => {
+            return tile.each_row(|selected, listed| {
+                let (from, to) = ends(selected, listed);
+                // SAFETY: the caller's promise, for each row.
+                unsafe { to.cast::<[T; $count]>().write((*from.cast::<[T; $count]>()).clone()) }
+            })
+        };
+    }
+    match inner.len {
+        2 if dense => rows_of!(2),
+        3 if dense => rows_of!(3),
+        _ => {}
+    }
     tile.each_row(|selected, listed| {
         let (from, to) = ends(selected, listed);
         // SAFETY: the caller's promise, for each row.

@@ -175,9 +175,12 @@ unsafe fn groups(turn: Turn, count: usize, from: *const u8, to: *mut u8, row: Ro
     }
 }
 
-/// How to rearrange the bytes of a short row.
+/// How to rearrange the bytes of a short row, unless its runs fill vectors by themselves.
 fn pattern(row: Row) -> Option<Pattern> {
     let Row { len, shift } = row;
+    if shift.min(len - shift) >= 16 {
+        return None;
+    }
     let from = |byte: usize| if byte < shift { byte + len - shift } else { byte - shift };
     Pattern::new(len, len, from)
 }
