@@ -8,9 +8,15 @@
 //! thread that it draws.
 
 #[cfg(all(test, shuttle))]
-pub(crate) use shuttle::sync::{Mutex, atomic::AtomicBool};
+pub(crate) use shuttle::sync::{
+    Mutex,
+    atomic::{AtomicBool, AtomicU32},
+};
 #[cfg(not(all(test, shuttle)))]
-pub(crate) use std::sync::{Mutex, atomic::AtomicBool};
+pub(crate) use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, AtomicU32},
+};
 
 #[cfg(all(test, shuttle))]
 mod tests;

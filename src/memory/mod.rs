@@ -19,7 +19,9 @@ mod walk;
 pub(crate) use alloc::reserved;
 #[cfg(feature = "half")]
 pub(crate) use combine::half;
-pub(crate) use combine::{DivideRow, Widely, divide_row, running, small_integer};
+pub(crate) use combine::{
+    DivideRow, Significant, Widely, divide_row, large_integer, running, significant, small_integer,
+};
 pub(crate) use combine::{Kernels, Twin};
 pub(crate) use copy::Transfer;
 pub(crate) use indices::IndexKind;

@@ -296,6 +296,15 @@ impl Pass<'_> {
     ) -> Result<bool> {
         countable(entries(&walk.loops))?;
         let scattering = self.scattering;
+        let (target, updates) = (&scattering.target, &scattering.updates);
+        // SAFETY: the layouts are those of the arrays, the first of which nobody else
+        // uses meanwhile.
+        #[allow(unsafe_code)]
+        let dense = unsafe {
+            combine::Dense::of(target.start(), target.layout())
+                .zip(combine::Dense::of(updates.start(), updates.layout()))
+                .map(<[_; 2]>::from)
+        };
         combine::fold_wide(&combine::Building {
             target: scattering.target.start(),
             updates: scattering.updates.start(),
@@ -308,6 +317,7 @@ impl Pass<'_> {
             kernels,
             reduction,
             init,
+            dense,
         })
     }
 }

@@ -3,7 +3,10 @@
 use super::{ReduceElement, Reduction};
 #[cfg(feature = "half")]
 use crate::memory::half;
-use crate::memory::{DivideRow, Kernels, Twin, Widely, divide_row, running, small_integer};
+use crate::memory::{
+    DivideRow, Kernels, Significant, Twin, Widely, divide_row, large_integer, running, significant,
+    small_integer,
+};
 
 /// What reductions do with elements of one type.
 pub(crate) trait Arithmetic: Copy + Send + Sync + 'static {
@@ -20,6 +23,8 @@ pub(crate) trait Arithmetic: Copy + Send + Sync + 'static {
     const ANY_ORDER: bool = false;
     /// How values build up that a target cannot hold.
     const WIDE: Widely;
+    /// How many bits integers need, where that decides how a mean is kept.
+    const SIGNIFICANT: Option<Significant> = None;
     /// Divides sums that are elements, where that makes means.
     const DIVIDE_ROW: Option<DivideRow> = None;
     const ZERO: Self::Wide;
@@ -99,14 +104,19 @@ macro_rules! integers {
         impl Arithmetic for $int {
             wrapping_integer!($int, $unsigned);
             const WIDE: Widely = $wide;
+            const SIGNIFICANT: Option<Significant> = match size_of::<$int>() {
+                // All of these are small.
+                1 => None,
+                _ => Some(significant::<$int>),
+            };
         }
     )*};
 }
 integers! {
     i8: u8, small_integer::<i8>; i16: u16, small_integer::<i16>; i32: u32, small_integer::<i32>;
     u8: u8, small_integer::<u8>; u16: u16, small_integer::<u16>; u32: u32, small_integer::<u32>;
-    i64: u64, running::<i64>; u64: u64, running::<u64>;
-    i128: u128, running::<i128>; u128: u128, running::<u128>;
+    i64: u64, large_integer::<i64>; u64: u64, large_integer::<u64>;
+    i128: u128, large_integer::<i128>; u128: u128, large_integer::<u128>;
 }
 
 /// Integers as wide as an address have the kernels of others of that width.

@@ -207,3 +207,24 @@ pub(crate) fn near_floor(sum: i64, count: u64) -> i64 {
     let above = i64::from(nearest - MAGIC > quotient);
     (nearest.to_bits() as i64).wrapping_sub(BITS).wrapping_sub(above)
 }
+
+/// The floor of `sum / count`, given `by = 1 / count`, for counts of up to 32 bits. The
+/// floor of `(sum + 1/2) / count` is the same, and that is at least half of `1 / count`
+/// away from any integer, which is more than `f64` rounds it by.
+#[inline(always)]
+pub(crate) fn floor_by(sum: i32, by: f64) -> i32 {
+    let middle = f64::from(sum) * by + (by - 1.0) / 2.0;
+    // The nearest integer of what is half below the middle.
+    (middle + MAGIC).to_bits() as i32
+}
+
+/// The floor of `sum / count` by way of `f32`, for sums of up to 20 bits and counts of up
+/// to 12. `(sum + 1/2) / count` is at least `1 / (2 count)` away from any integer, which is
+/// more than `f32` rounds it by.
+#[inline(always)]
+pub(crate) fn short_floor(sum: i32, count: i32) -> i32 {
+    /// `2^23` and half as much.
+    const MAGIC: f32 = 12_582_912.0;
+    let middle = (sum as f32 + 0.5) / count as f32 - 0.5;
+    ((middle + MAGIC).to_bits() as i32).wrapping_sub(MAGIC.to_bits() as i32)
+}

@@ -10,7 +10,7 @@ use std::{fmt, mem};
 
 pub(crate) use arithmetic::Arithmetic;
 pub(crate) use combining::{Combining, scatter_attributes};
-pub(crate) use mean::{Divide, Running, Widened, near, near_floor};
+pub(crate) use mean::{Divide, Running, Widened, floor_by, near, near_floor, short_floor};
 
 use crate::error::{Error, Result};
 use crate::memory::Kernels;

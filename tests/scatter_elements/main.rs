@@ -7,4 +7,5 @@ mod common;
 mod examples;
 mod forms;
 mod layouts;
+mod means;
 mod reductions;

@@ -3,7 +3,7 @@
 use std::any::TypeId;
 
 use super::apply::{Set, apply, apply_known};
-use super::wide::{DivideRow, Extent, Wide, Widely};
+use super::wide::{DivideRow, Extent, Significant, Wide, Widely};
 use crate::memory::tile::{Kernel, Known, KnownRun, Tile};
 use crate::reduction::{Arithmetic, Reduction};
 
@@ -20,6 +20,7 @@ pub struct Kernels {
     narrow: fn(Reduction) -> Option<Narrow>,
     start: fn(Reduction) -> Option<Set>,
     wide: Widely,
+    significant: Option<Significant>,
     divide_row: Option<DivideRow>,
 }
 
@@ -61,6 +62,7 @@ impl Kernels {
             narrow: narrow::<A>,
             start: start::<A>,
             wide: A::WIDE,
+            significant: A::SIGNIFICANT,
             divide_row: A::DIVIDE_ROW,
         }
     }
@@ -96,6 +98,11 @@ impl Kernels {
     /// How values build up beside their targets.
     pub(in crate::memory) fn wide(&self, reduction: Reduction, extent: Extent) -> Option<Wide> {
         (self.wide)(reduction, extent)
+    }
+
+    /// How many bits integers need, where that decides how a mean is kept.
+    pub(in crate::memory) fn significant(&self) -> Option<Significant> {
+        self.significant
     }
 
     /// Divides a row of sums, where a sum of the type is what a mean divides.

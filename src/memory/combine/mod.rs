@@ -10,5 +10,7 @@ pub(super) use kernels::Plain;
 pub(crate) use kernels::{Kernels, Twin};
 #[cfg(feature = "half")]
 pub(crate) use wide::half;
-pub(super) use wide::{Building, Counts, Divide, WIDE_ROW, count, fold_wide, steps};
-pub(crate) use wide::{DivideRow, Widely, divide_row, running, small_integer};
+pub(super) use wide::{Building, Counts, Dense, Divide, WIDE_ROW, count, fold_wide, steps};
+pub(crate) use wide::{
+    DivideRow, Significant, Widely, divide_row, large_integer, running, significant, small_integer,
+};

@@ -1,57 +1,122 @@
-//! Means of integers of up to 32 bits. A slot is one number of 64, whose high
-//! bits count the updates and whose low bits are their sum, as `Running` has it
-//! for larger ones.
+//! Means of integers whose sums need at most 64 bits. A slot is such a sum, where
+//! rows are counted apart; or one number of 64 bits, whose high bits count the
+//! updates and whose low bits are their sum, as `Running` has it for larger ones.
+
+use std::ops::BitOr;
 
 use super::runs::{pairwise, widest};
-use crate::reduction::{near, near_floor};
+use crate::reduction::{floor_by, near, near_floor, short_floor};
 
-/// Integers of up to 32 bits.
-pub(crate) trait Small: Copy + Into<i64> + 'static {
+/// Integers.
+pub(crate) trait Integer: Copy + 'static {
     /// The unsigned integer of the same size.
-    type Bits: Low;
+    type Bits: Bits;
+    /// Its low bits.
+    fn low(self) -> i64;
+    /// The bits that do not repeat the sign.
+    fn magnitude(self) -> Self::Bits;
 }
 
-/// The low bits of 64.
-pub(crate) trait Low: Copy + 'static {
-    fn low(bits: u64) -> Self;
+/// Unsigned integers.
+pub(crate) trait Bits: Copy + Default + BitOr<Output = Self> + 'static {
+    /// As many bits as it has of a number in two's complement.
+    fn of(number: i64) -> Self;
+    /// How many bits it needs.
+    fn used(self) -> u32;
 }
 
-macro_rules! small {
-    ($($int:ty: $bits:ty),*) => {$(
-        impl Small for $int {
+macro_rules! integers {
+    ($($bits:ident: $signed:ident;)*) => {$(
+        impl Integer for $bits {
             type Bits = $bits;
-        }
-    )*};
-}
-small!(u8: u8, i8: u8, u16: u16, i16: u16, u32: u32, i32: u32);
 
-macro_rules! low {
-    ($($int:ty)*) => {$(
-        impl Low for $int {
             #[inline(always)]
-            fn low(bits: u64) -> Self {
-                bits as $int
+            fn low(self) -> i64 {
+                self as i64
+            }
+            #[inline(always)]
+            fn magnitude(self) -> $bits {
+                self
+            }
+        }
+
+        impl Integer for $signed {
+            type Bits = $bits;
+
+            #[inline(always)]
+            fn low(self) -> i64 {
+                self as i64
+            }
+            #[inline(always)]
+            fn magnitude(self) -> $bits {
+                (self ^ (self >> ($signed::BITS - 1))) as $bits
+            }
+        }
+
+        impl Bits for $bits {
+            #[inline(always)]
+            fn of(number: i64) -> Self {
+                number as $bits
+            }
+            #[inline(always)]
+            fn used(self) -> u32 {
+                $bits::BITS - self.leading_zeros()
             }
         }
     )*};
 }
-low!(u8 u16 u32);
+integers! { u8: i8; u16: i16; u32: i32; u64: i64; u128: i128; }
+
+/// How many bits the largest of some elements needs beside its sign.
+///
+/// # Safety
+/// So many elements can be read.
+#[allow(unsafe_code)]
+pub(crate) unsafe fn significant<A: Integer>(elements: *const u8, len: usize) -> u32 {
+    // SAFETY: the caller's promise.
+    let elements = unsafe { std::slice::from_raw_parts(elements.cast::<A>(), len) };
+    let all = move || elements.iter().fold(A::Bits::default(), |all, one| all | one.magnitude());
+    widest(all).used()
+}
 
 /// # Safety
 /// So many elements can be read, and values written.
 #[allow(unsafe_code)]
-pub(super) unsafe fn widen<A: Small>(elements: *const u8, values: *mut u8, len: usize) {
+pub(super) unsafe fn widen<A: Integer>(elements: *const u8, values: *mut u8, len: usize) {
     // SAFETY: the caller's promise.
-    unsafe { pairwise(elements.cast::<A>(), values.cast::<i64>(), len, |one: A| one.into()) }
+    unsafe { pairwise(elements.cast::<A>(), values.cast::<i64>(), len, A::low) }
 }
 
 /// # Safety
 /// So many values can be read, and elements written.
 #[allow(unsafe_code)]
-pub(super) unsafe fn narrow<B: Low>(values: *const u8, elements: *mut u8, len: usize) {
+pub(super) unsafe fn narrow<B: Bits>(values: *const u8, elements: *mut u8, len: usize) {
     // SAFETY: the caller's promise.
-    unsafe { pairwise(values.cast::<u64>(), elements.cast::<B>(), len, B::low) }
+    unsafe { pairwise(values.cast::<i64>(), elements.cast::<B>(), len, B::of) }
 }
+
+/// [`widen`] to values of 32 bits.
+///
+/// # Safety
+/// So many elements can be read, and values written.
+#[allow(unsafe_code)]
+pub(super) unsafe fn widen_short<A: Integer>(elements: *const u8, values: *mut u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { pairwise(elements.cast::<A>(), values.cast::<i32>(), len, |one| one.low() as i32) }
+}
+
+/// [`narrow`] from values of 32 bits.
+///
+/// # Safety
+/// So many values can be read, and elements written.
+#[allow(unsafe_code)]
+pub(super) unsafe fn narrow_short<B: Bits>(values: *const u8, elements: *mut u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { pairwise(values.cast::<i32>(), elements.cast::<B>(), len, |one| B::of(one.into())) }
+}
+
+/// Bits of the sum in slots of 32, which count in the others.
+pub(super) const SHORT_SUM: u32 = 20;
 
 /// Slots of 64 bits, of which `SUM` hold the sum: all numbers that a slot adds
 /// up must come to less than `2^(SUM - 1)`, and be fewer than `2^(64 - SUM)`.
@@ -90,6 +155,32 @@ pub(super) unsafe fn divide<const SUM: u32>(
     unsafe { pairwise(slots.cast::<u64>(), values.cast::<i64>(), len, mean) }
 }
 
+/// [`lift`] to slots of 32 bits, of which `SHORT_SUM` hold the sum.
+///
+/// # Safety
+/// So many values can be read, and slots written.
+#[allow(unsafe_code)]
+pub(super) unsafe fn lift_short(values: *const u8, slots: *mut u8, len: usize, counts: bool) {
+    let one = u32::from(counts) << SHORT_SUM;
+    let add = |value: u32| value.wrapping_add(one);
+    // SAFETY: the caller's promise.
+    unsafe { pairwise(values.cast::<u32>(), slots.cast::<u32>(), len, add) }
+}
+
+/// # Safety
+/// So many slots can be read, and values written.
+#[allow(unsafe_code)]
+pub(super) unsafe fn divide_short(slots: *const u8, values: *mut u8, len: usize, init: bool) {
+    let more = u32::from(init);
+    let mean = |slot: u32| {
+        let sum = (slot << (32 - SHORT_SUM)) as i32 >> (32 - SHORT_SUM);
+        let count = (slot.wrapping_sub(sum as u32) >> SHORT_SUM) + more;
+        short_floor(sum, (count + u32::from(count == 0)) as i32)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { pairwise(slots.cast::<u32>(), values.cast::<i32>(), len, mean) }
+}
+
 /// Divides sums of 64 bits.
 ///
 /// # Safety
@@ -104,4 +195,16 @@ pub(super) unsafe fn divide_row(values: *mut u8, len: usize, count: u32) {
         return sums.iter_mut().for_each(|sum| *sum = sum.div_euclid(i64::from(count)));
     }
     widest(move || sums.iter_mut().for_each(|sum| *sum = near_floor(*sum, u64::from(count))));
+}
+
+/// Divides sums of 32 bits.
+///
+/// # Safety
+/// So many values can be read and written.
+#[allow(unsafe_code)]
+pub(super) unsafe fn divide_short_row(values: *mut u8, len: usize, count: u32) {
+    // SAFETY: the caller's promise.
+    let sums = unsafe { std::slice::from_raw_parts_mut(values.cast::<i32>(), len) };
+    let by = f64::from(count).recip();
+    widest(move || sums.iter_mut().for_each(|sum| *sum = floor_by(*sum, by)));
 }

@@ -15,7 +15,8 @@
 //! gathers and spreads others is compiled once.
 
 use super::super::kernels::{self, Run};
-use super::{integers, slots};
+use super::integers::{self, Integer};
+use super::slots;
 use crate::reduction::{Reduction, Running, Widened};
 
 /// Elements to as many values.
@@ -66,7 +67,12 @@ pub(crate) struct Extent {
     pub(crate) updates: usize,
     /// Whether whole rows are counted.
     pub(crate) rows: bool,
+    /// How many bits integers need beside their sign, at most.
+    pub(crate) bits: u32,
 }
+
+/// How many bits the largest of so many elements needs beside its sign.
+pub(crate) type Significant = unsafe fn(*const u8, usize) -> u32;
 
 /// A reduction of one element type in one extent; none where the target can
 /// hold what builds up.
@@ -102,37 +108,104 @@ fn counted<A: Running>(wide: Wide) -> Wide {
 }
 
 /// Means of integers of up to 32 bits.
-pub(crate) fn small_integer<A: integers::Small>(
+pub(crate) fn small_integer<A: Integer>(reduction: Reduction, extent: Extent) -> Option<Wide> {
+    let wide = in_64_bits::<A>();
+    let short = Wide {
+        value: 4,
+        slot: 4,
+        convert: match size_of::<A>() {
+            4 => None,
+            _ => Some((integers::widen_short::<A>, integers::narrow_short::<A::Bits>)),
+        },
+        adds_slots: size_of::<A>() < 4,
+        add: kernels::sum::<u32>(),
+        divide_row: Some(integers::divide_short_row),
+        ..wide
+    };
+    match reduction {
+        Reduction::Mean => Some(extent.narrowest(wide, Some(short)).unwrap_or_else(|| {
+            if extent.updates >> 31 == 0 { counted::<Widened>(wide) } else { counted::<i64>(wide) }
+        })),
+        _ => None,
+    }
+}
+
+/// Means of integers of 64 and 128 bits.
+pub(crate) fn large_integer<A: Integer + Running>(
     reduction: Reduction,
     extent: Extent,
 ) -> Option<Wide> {
-    let in_64_bits = Wide {
+    match reduction {
+        Reduction::Mean => extent.narrowest(in_64_bits::<A>(), None),
+        _ => None,
+    }
+    .or_else(|| running::<A>(reduction, extent))
+}
+
+/// Sums of 64 bits, for rows that are counted apart.
+fn in_64_bits<A: Integer>() -> Wide {
+    Wide {
         element: size_of::<A>(),
         value: 8,
         slot: 8,
-        convert: Some((integers::widen::<A>, integers::narrow::<A::Bits>)),
+        convert: match size_of::<A>() {
+            8 => None,
+            _ => Some((integers::widen::<A>, integers::narrow::<A::Bits>)),
+        },
         lift: None,
-        adds_slots: true,
+        adds_slots: size_of::<A>() != 8,
         add: kernels::sum::<u64>(),
         empty: ZEROS,
         divide_row: Some(integers::divide_row),
-    };
-    let packed = |lift: Lift, divide: Divide| Wide {
-        lift: Some((lift, divide)),
-        divide_row: None,
-        ..in_64_bits
-    };
-    let bits = usize::BITS - extent.updates.leading_zeros();
-    let short = size_of::<A>() < 4;
-    Some(match bits {
-        _ if reduction != Reduction::Mean => return None,
-        // From here on sums may need more than 64 bits.
-        32.. => counted::<i64>(in_64_bits),
-        _ if extent.rows => in_64_bits,
-        ..16 => packed(integers::lift::<48>, integers::divide::<48>),
-        16..24 if short => packed(integers::lift::<40>, integers::divide::<40>),
-        16.. => counted::<Widened>(in_64_bits),
-    })
+    }
+}
+
+impl Extent {
+    /// Bits of the largest count.
+    fn count_bits(self) -> u32 {
+        usize::BITS - self.updates.leading_zeros()
+    }
+
+    /// What a sum needs beyond the bits of an element: with the sign, and with what the
+    /// target holds for one more.
+    fn more_bits(self) -> u32 {
+        self.count_bits() + 1
+    }
+
+    /// Up to which bits of integers slots may be smaller than for as many as this has, if
+    /// they may.
+    pub(super) fn smaller(self) -> Option<u32> {
+        let (smallest, largest) = match (self.rows, self.count_bits()) {
+            (true, _) => (32, 64),
+            (false, ..=12) => (integers::SHORT_SUM, 48),
+            (false, ..=16) => (48, 48),
+            (false, _) => (40, 40),
+        };
+        let bits = |sum: u32| sum.checked_sub(self.more_bits());
+        let enough = bits(smallest).is_some_and(|smallest| self.bits <= smallest);
+        bits(largest).filter(|_| !enough)
+    }
+
+    /// The smallest slots that hold the sums of integers, if such do: of 32 bits or 64, as
+    /// they are for rows or with a count.
+    fn narrowest(self, wide: Wide, short: Option<Wide>) -> Option<Wide> {
+        let packed = |wide: Wide, lift: Lift, divide: Divide| {
+            let lift = Some((lift, divide));
+            Some(Wide { lift, adds_slots: true, divide_row: None, ..wide })
+        };
+        let (sum, count) = (self.bits.saturating_add(self.more_bits()), self.count_bits());
+        match (sum, count, short) {
+            (..=32, _, Some(short)) if self.rows => Some(short),
+            (..=64, ..) if self.rows => Some(wide),
+            _ if self.rows => None,
+            (..=integers::SHORT_SUM, ..=12, Some(short)) => {
+                packed(short, integers::lift_short, integers::divide_short)
+            }
+            (..=48, ..=16, _) => packed(wide, integers::lift::<48>, integers::divide::<48>),
+            (..=40, ..=24, _) => packed(wide, integers::lift::<40>, integers::divide::<40>),
+            _ => None,
+        }
+    }
 }
 
 /// Half precision builds up in `f32`.

@@ -16,6 +16,7 @@
 //! and only those that are touched have slots.
 
 mod adds;
+mod bits;
 mod counts;
 #[cfg(feature = "half")]
 mod halves;
@@ -31,10 +32,14 @@ use std::sync::atomic::Ordering;
 use smallvec::SmallVec;
 
 use self::adds::{Adds, Anew};
+pub(in crate::memory) use self::bits::Dense;
 pub(in crate::memory) use self::counts::{Counts, Divide, count};
+pub(crate) use self::integers::significant;
 #[cfg(feature = "half")]
 pub(crate) use self::kinds::half;
-pub(crate) use self::kinds::{DivideRow, Widely, running, small_integer};
+pub(crate) use self::kinds::{
+    DivideRow, Significant, Widely, large_integer, running, small_integer,
+};
 pub(in crate::memory) use self::kinds::{Extent, Wide};
 pub(crate) use self::slots::divide_row;
 use super::Kernels;
@@ -88,6 +93,8 @@ pub(in crate::memory) struct Building<'b> {
     pub(in crate::memory) kernels: &'b Kernels,
     pub(in crate::memory) reduction: Reduction,
     pub(in crate::memory) init: bool,
+    /// The target and the updates, where both are dense.
+    pub(in crate::memory) dense: Option<[Dense; 2]>,
 }
 
 // SAFETY: stands for the borrows named above; groups of lanes that run side by
@@ -113,9 +120,10 @@ pub(in crate::memory) fn fold_wide(building: &Building<'_>) -> Result<bool> {
     let mut lanes: Loops = loops.iter().copied().filter(|one| !one.entries).collect();
     lanes.sort_by_key(|one| std::cmp::Reverse(one.step.selected.unsigned_abs()));
     merge(&mut lanes);
-    let wide = |rows: bool| building.kernels.wide(building.reduction, Extent { updates, rows });
+    let extent = |rows: bool| Extent { updates, rows, bits: building.size as u32 * 8 };
+    let wide = |extent: Extent| building.kernels.wide(building.reduction, extent);
     if building.sparse {
-        return match wide(false) {
+        return match wide(extent(false)) {
             Some(wide) => sparse::fold(building, &wide, &lanes),
             None => Ok(true),
         };
@@ -124,7 +132,15 @@ pub(in crate::memory) fn fold_wide(building: &Building<'_>) -> Result<bool> {
     let row = lanes.pop().unwrap_or(Loop::ONCE);
     let inside = Some(row.step.selected.unsigned_abs()) < across;
     let rows = inside && !row.reads_indices() && row.len >= WIDE_ROW;
-    match wide(rows) {
+    let mut extent = extent(rows);
+    let significant = building.kernels.significant().zip(extent.smaller());
+    if let (Some((significant, most)), Some(arrays)) = (significant, building.dense) {
+        // SAFETY: the kernels are those of the arrays.
+        #[allow(unsafe_code)]
+        let bits = unsafe { bits::bits(significant, arrays, building.size, most) };
+        extent.bits = bits.unwrap_or(extent.bits);
+    }
+    match wide(extent) {
         Some(wide) => Plan { building, wide, lanes, row, inside, rows }.fold(updates),
         None => Ok(true),
     }

@@ -49,12 +49,12 @@ pub(super) unsafe fn pairwise<T: Copy, U>(
 /// what it uses: where that is behind references, compilers read it anew for
 /// every element.
 #[inline(always)]
-pub(super) fn widest(run: impl FnOnce()) {
+pub(super) fn widest<R>(run: impl FnOnce() -> R) -> R {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if let Some(avx2) = crate::memory::cpu::Avx2::detect() {
         return avx2.call(run);
     }
-    run();
+    run()
 }
 
 /// Elements of `size` bytes that lie next to each other: those at `from` where
