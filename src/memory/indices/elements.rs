@@ -33,7 +33,7 @@ pub(in crate::memory) struct Elements {
 }
 
 /// Indices of these sizes, and elements of these.
-const SIZES: [usize; 2] = [4, 8];
+const SIZES: [usize; 3] = [1, 4, 8];
 
 impl Indices<'_> {
     /// Whether [`copy`](Self::copy) copies such elements along such an axis, for
@@ -83,6 +83,8 @@ unsafe fn copy_elements<I: Meaning>(elements: &Elements) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
         match (elements.single.size, elements.single.gather) {
+            (1, true) => copy_of::<I, 1, true>(elements),
+            (1, false) => copy_of::<I, 1, false>(elements),
             (4, true) => copy_of::<I, 4, true>(elements),
             (4, false) => copy_of::<I, 4, false>(elements),
             (8, true) => copy_of::<I, 8, true>(elements),
