@@ -43,13 +43,17 @@ impl Row {
 /// themselves.
 const SHORT: usize = threshold(2 << 10, 384);
 
+/// To list rows that are this short takes longer than to copy them: 100,000 of three `u128`
+/// 330 and 175 µs.
+const SHORTEST: usize = threshold(64, 16);
+
 /// Rolls rows; `around` are the axes outside of them.
 pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, row: Row) {
     let count: usize = around.iter().map(|turn| turn.len).product();
     let follow = around.last().is_none_or(|turn| turn.to == row.len as isize);
     let store = match Store::of(count * row.len, transfer) {
         _ if !follow => Store::Direct,
-        Store::Staged if row.len > SHORT => Store::Direct,
+        Store::Staged if row.len > SHORT || row.len <= SHORTEST => Store::Direct,
         store => store,
     };
     let step = row.len as isize;
@@ -392,8 +396,10 @@ unsafe fn pieces(pairs: impl Iterator<Item = (*const u8, *mut u8)> + Clone, piec
         1 => blocks!(1, false),
         2..=3 => blocks!(2, true),
         4..=8 => blocks!(4, true),
-        9..=16 => blocks!(8, true),
-        17..=32 => blocks!(16, true),
+        16 => blocks!(16, false),
+        9..=15 => blocks!(8, true),
+        32 => blocks!(32, false),
+        17..=31 => blocks!(16, true),
         33..=64 => blocks!(32, true),
         65..=128 => blocks!(64, true),
         _ if len <= MEDIUM => {
