@@ -13,7 +13,7 @@ pub(super) mod stage;
 mod strided;
 mod transfer;
 
-use plain::is_plain;
+use plain::{PLAIN, is_plain};
 pub(crate) use transfer::Transfer;
 
 use super::cpu;
@@ -219,7 +219,7 @@ unsafe fn fill(tile: &Tile<'_>, value: *const u8, size: usize) {
             4 => fill_with(tile, value.cast::<[u8; 4]>().read()),
             8 => fill_with(tile, value.cast::<[u8; 8]>().read()),
             16 => fill_with(tile, value.cast::<[u8; 16]>().read()),
-            _ => each_listed(tile, |place| value.copy_to_nonoverlapping(place, size)),
+            _ => unreachable!("{PLAIN}"),
         }
     }
 }

@@ -2,6 +2,9 @@
 
 use std::any::TypeId;
 
+/// What kernels by size rely on; addresses are of such a size too.
+pub(super) const PLAIN: &str = "plain elements are of 1, 2, 4, 8 or 16 bytes";
+
 /// Whether values of `T` are copied by copying their bytes, all of which are
 /// initialised: what kernels that move bytes, not elements, ask first.
 ///

@@ -15,7 +15,7 @@ pub(super) fn kernel<const GATHER: bool>(size: usize) -> unsafe fn(&Tile<'_>) {
         4 => elements::<4, GATHER>,
         8 => elements::<8, GATHER>,
         16 => elements::<16, GATHER>,
-        _ => wide::<GATHER>,
+        _ => unreachable!("{}", super::PLAIN),
     }
 }
 
@@ -99,24 +99,6 @@ unsafe fn row<const N: usize>(
         // SAFETY: the caller's promise.
         unsafe { to.offset(k * place).write(from.offset(k * step).read()) };
     }
-}
-
-/// Elements of any size.
-///
-/// # Safety
-/// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
-#[allow(unsafe_code)]
-unsafe fn wide<const GATHER: bool>(tile: &Tile<'_>) {
-    let (inner, size) = (tile.inner, tile.size);
-    tile.each_row(|selected, listed| {
-        for k in 0..inner.len as isize {
-            let selected = selected.wrapping_offset(k.wrapping_mul(inner.selected));
-            let listed = listed.wrapping_offset(k.wrapping_mul(inner.listed));
-            let (from, to) = ends::<GATHER, _>(selected, listed);
-            // SAFETY: the caller's promise, for each element.
-            unsafe { from.copy_to_nonoverlapping(to, size) };
-        }
-    });
 }
 
 /// Writes down where each selected element is.
