@@ -101,8 +101,7 @@ impl<'a> Indices<'a> {
         let ([entries], [_]) = (walk.nest(), &walk.components[..]) else { return false };
         // Different indices then select different targets.
         let distinct = matches!(policy, Policy::Refuse | Policy::Skip);
-        let own = walk.shared().iter().all(|one| !one.reads_indices());
-        if !(distinct && own && entries.entries && entries.step.indices != 0) {
+        if !(distinct && entries.entries && entries.step.indices != 0) {
             return false;
         }
         let lane = self.lane(walk.base.indices, entries.step.indices);

@@ -1,6 +1,6 @@
 //! Gathers between arrays of every layout, and rows of every length.
 
-use ndarray::{Array, Array1, Array2, ArrayD, Axis, s};
+use ndarray::{Array, Array1, Array2, ArrayD, Axis, Ix3, s};
 use opkernels::{Error, Gather, GatherExt, OutOfBounds};
 
 use crate::common::{Index, Laid, Layout, Numbers, Value, array_of, assert_same, oracle};
@@ -103,6 +103,27 @@ fn channels_of_wider_elements() {
     channels::<u16>(17);
     channels::<f32>(8);
     channels::<[u8; 3]>(8);
+}
+
+/// The same in views, whose rows do not have their bytes in this order, or others between
+/// them.
+#[test]
+fn channels_of_views() {
+    let picture = array_of::<u8>(&[700, 6, 4], 5).into_dimensionality::<Ix3>().unwrap();
+    let places = [2, 0, 1, 1];
+    for view in [
+        picture.slice(s![.., .., ..;-1]),
+        picture.slice(s![.., .., ..;2]),
+        picture.slice(s![.., .., 1..3]),
+        picture.slice(s![.., ..;-1, ..]),
+        picture.slice(s![..;2, ..;2, ..]),
+        picture.slice(s![..;-1, .., ..]),
+    ] {
+        for pixels in [9, 300, 350] {
+            let view = view.slice(s![..pixels, .., ..]);
+            assert_same(&view.gather(&places, 1).unwrap(), &view.select(Axis(1), &places));
+        }
+    }
 }
 
 #[test]

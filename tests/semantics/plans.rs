@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array1, Array2, Axis, Ix0, arr0, array};
+use ndarray::{Array1, Array2, Array3, Axis, Ix0, arr0, array};
 use opkernels::{
     Error, Gather, GatherElementsExt, GatherExt, GatherNdExt, IndexPlan, OutOfBounds, Scatter,
     ScatterElements, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt,
@@ -174,6 +174,34 @@ fn counts_are_those_of_a_histogram() {
         let sums = sums.scatter_elements_with(&plan, &1, ScatterElements::sum(0)).unwrap();
         assert_eq!(sums.sum_axis(Axis(1)), array![8, 0, 8]);
     }
+}
+
+/// Counts that a plan holds serve the means of rows, if they are of these updates.
+#[test]
+fn means_by_a_plan() {
+    let ids = array![2_u8, 0, 2, 2, 0];
+    let updates = Array2::from_shape_fn((5, 8), |(k, lane)| (k * k + lane) as f64);
+    let target = Array2::<f64>::ones((3, 8));
+    let plan = IndexPlan::new(&ids, 3).unwrap();
+    let expected = target.scatter_with(&ids, &updates, Scatter::mean(0)).unwrap();
+    assert_eq!(target.scatter_with(&plan, &updates, Scatter::mean(0)).unwrap(), expected);
+    assert_eq!(expected.row(2)[1], (1.0 + 1.0 + 5.0 + 10.0) / 4.0);
+    // Here each index stands for the elements of a row, and they count it once.
+    let rows = ids.view().insert_axis(Axis(1));
+    let plan = IndexPlan::new(&rows.broadcast((5, 8)).unwrap(), 3).unwrap();
+    let means = target.scatter_elements_with(&plan, &updates, ScatterElements::mean(0)).unwrap();
+    assert_eq!(means, expected);
+    // And here each lane has indices of its own.
+    let lanes = array![[2, 0], [0, 1], [2, 2]];
+    let lanes = lanes.view().insert_axis(Axis(2)).broadcast((3, 2, 8)).unwrap().to_owned();
+    let plan = IndexPlan::new(&lanes, 3).unwrap();
+    let target = Array3::<f64>::ones((3, 2, 8));
+    let updates = Array3::from_shape_fn((3, 2, 8), |(k, lane, at)| (k * k + lane + at) as f64);
+    let attributes = ScatterElements::mean(0);
+    assert_eq!(
+        target.scatter_elements_with(&plan, &updates, attributes).unwrap(),
+        target.scatter_elements_with(&lanes, &updates, attributes).unwrap()
+    );
 }
 
 #[test]

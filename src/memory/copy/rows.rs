@@ -22,7 +22,6 @@ pub(in crate::memory) fn distance(row: usize) -> usize {
 /// where `GATHER`, else back.
 pub(super) fn kernel<const GATHER: bool>(bytes: usize) -> unsafe fn(&Tile<'_>) {
     match bytes {
-        0 => nothing,
         1 => blocks::<1, false, GATHER>,
         2 => blocks::<2, false, GATHER>,
         3 => blocks::<2, true, GATHER>,
@@ -40,10 +39,6 @@ pub(super) fn kernel<const GATHER: bool>(bytes: usize) -> unsafe fn(&Tile<'_>) {
         _ => long::<GATHER>,
     }
 }
-
-/// Elements without bytes need no copying.
-#[allow(unsafe_code)]
-unsafe fn nothing(_: &Tile<'_>) {}
 
 #[inline(always)]
 fn ends<const GATHER: bool>(selected: *mut u8, listed: *mut u8) -> (*const u8, *mut u8) {

@@ -6,7 +6,10 @@ use ndarray::ArrayView1;
 
 use super::elements::{Elements, Single};
 use super::resolve::resolve;
-use super::{Component, IndexInteger, Indices, Lane, Meaning, NOWHERE, Offsets, Policy};
+use super::{
+    Component, IndexInteger, Indices, Lane, Loop, Meaning, NOWHERE, Offsets, Policy, Walk,
+};
+use crate::memory::walk::Order;
 
 /// The offsets that indices select, and whether all were in bounds.
 fn resolved<I: Meaning>(indices: &[I], component: Component, policy: Policy) -> (Vec<isize>, bool) {
@@ -179,4 +182,36 @@ fn elements_are_copied_while_their_indices_are_resolved() {
     copied_in_all_counts::<u64>();
     copied_in_all_counts::<isize>();
     copied_in_all_counts::<usize>();
+}
+
+/// Only where entries that follow each other select by different indices different
+/// targets is the loop over them cut where the index changes.
+#[test]
+fn entries_that_are_sorted() {
+    let entries = |len: usize, indices: isize, entries: bool| Loop {
+        len,
+        step: Offsets { selected: if entries { 0 } else { 8 }, indices, listed: 8 },
+        entries,
+    };
+    let sorted = |ids: &[i32], loops: &[Loop], policy: Policy| {
+        let array = ArrayView1::from(ids);
+        let component = Component { len: 20, step: 64, at: 0 };
+        let components = [component].into_iter().collect();
+        let walk = Walk::new(loops.iter().copied().collect(), components, Order::Selected).0;
+        Indices::of(&array).are_sorted(&walk, policy)
+    };
+    let (ids, all) = ([0, 0, 3, 5, 5, 9], [entries(6, 4, true)]);
+    for policy in [Policy::Refuse, Policy::Skip] {
+        assert!(sorted(&ids, &all, policy));
+        assert!(!sorted(&[0, 3, 2, 5, 5, 9], &all, policy));
+        assert!(!sorted(&[-1, 0, 3, 5, 5, 9], &all, policy), "it may be the last");
+    }
+    // Several indices stand for one target.
+    assert!(!sorted(&ids, &all, Policy::Clip));
+    assert!(!sorted(&ids, &all, Policy::Wrap));
+    let refused = |loops: &[Loop]| !sorted(&ids, loops, Policy::Refuse);
+    assert!(refused(&[entries(6, 4, false)]), "a lane each");
+    assert!(refused(&[entries(6, 0, true)]), "one index");
+    let apart = Loop { step: Offsets { listed: 100, ..all[0].step }, ..entries(2, 12, true) };
+    assert!(refused(&[apart, entries(3, 4, true)]), "two loops");
 }
