@@ -1,6 +1,6 @@
 //! Gathers between arrays of every layout, and rows of every length.
 
-use ndarray::{Array, Array1, Array2, ArrayD, Axis, Ix3, s};
+use ndarray::{Array, Array1, Array2, ArrayD, Axis, Ix3, ShapeBuilder, s};
 use opkernels::{Error, Gather, GatherExt, OutOfBounds};
 
 use crate::common::{Index, Laid, Layout, Numbers, Value, array_of, assert_same, oracle};
@@ -124,6 +124,18 @@ fn channels_of_views() {
             assert_same(&view.gather(&places, 1).unwrap(), &view.select(Axis(1), &places));
         }
     }
+}
+
+/// Rows that become columns, a few elements of many rows at a time and what is left over.
+#[test]
+fn rows_become_columns() {
+    let data = array_of::<f32>(&[50, 64], 7);
+    let data = data.slice_axis(Axis(1), (..37).into());
+    let indices: Vec<i32> = (0..1500).map(|k| k * 7 % 50).collect();
+    let places: Vec<usize> = indices.iter().map(|&k| k as usize).collect();
+    let mut out = Array2::<f32>::zeros((1500, 37).f());
+    data.gather_into(&indices, Gather::along(0), &mut out).unwrap();
+    assert_same(&out, &data.select(Axis(0), &places));
 }
 
 #[test]

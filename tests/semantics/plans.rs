@@ -204,6 +204,25 @@ fn means_by_a_plan() {
     );
 }
 
+/// Positions that lie in memory like one list, but select in many lanes.
+#[test]
+fn sums_in_lanes_by_a_plan() {
+    let ids = Array2::from_shape_fn((40, 1), |(k, _)| (k * 7 % 3) as i32);
+    let updates = Array2::from_shape_fn((40, 1), |(k, _)| k as f64);
+    let target = Array2::<f64>::zeros((40, 3));
+    let (plan, sum) = (IndexPlan::new(&ids, 3).unwrap(), ScatterElements::sum(1));
+    let sums = target.scatter_elements_with(&plan, &updates, sum).unwrap();
+    assert_eq!(sums, target.scatter_elements_with(&ids, &updates, sum).unwrap());
+    assert_eq!((sums[[2, 2]], sums.sum()), (2.0, 780.0));
+    // The same indices in all lanes.
+    let (list, rows) = (ids.column(0), updates.t());
+    let (target, rows) = (Array2::<f64>::zeros((4, 3)), rows.broadcast((4, 40)).unwrap());
+    let (rows, plan) = (rows.to_owned(), IndexPlan::new(&list, 3).unwrap());
+    let sums = target.scatter_with(&plan, &rows, Scatter::sum(1)).unwrap();
+    assert_eq!(sums, target.scatter_with(&list, &rows, Scatter::sum(1)).unwrap());
+    assert_eq!(sums.row(3).sum(), 780.0);
+}
+
 #[test]
 #[cfg(target_pointer_width = "64")]
 fn axes_beyond_32_bits() {
