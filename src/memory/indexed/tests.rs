@@ -1,8 +1,9 @@
 //! Parts make up the whole, for all small walks.
 
 use super::part::{Cut, Part, shares, targets};
-use super::{short_run, unit};
-use crate::memory::walk::{Component, Loop, Offsets, Walk, turns};
+use super::{Indices, Kernel, Policy, Run, Tile, short_run, unit};
+use crate::memory::walk::{Component, Loop, Offsets, Order, Walk, turns};
+use crate::sync::AtomicBool;
 
 /// Whatever components reach is some part's, and one part's only.
 #[test]
@@ -88,6 +89,43 @@ fn cut_entries_make_up_all() {
                 }
             }
             assert_eq!(end, whole, "{lens:?} in {parts}");
+        }
+    }
+}
+
+/// A kernel for runs that are not run.
+struct Nothing;
+
+#[allow(unsafe_code)]
+impl Kernel for Nothing {
+    unsafe fn run(&self, _: &Tile<'_>) {}
+    unsafe fn nowhere(&self, _: &Tile<'_>) {}
+}
+
+/// Sorted entries are cut where the index changes, so that no two parts have a target in
+/// common.
+#[test]
+fn segments_end_where_the_index_changes() {
+    for ids in [&[7_u8][..], &[3; 9], &[0, 0, 0, 1, 1, 5, 5, 5, 5], &[0, 1, 2, 2, 3, 9]] {
+        let array = ndarray::ArrayView1::from(ids);
+        let step = Offsets { selected: 0, indices: 1, listed: 8 };
+        let entries = Loop { len: ids.len(), step, entries: true };
+        let components = [Component { len: 10, step: 8, at: 0 }].into_iter().collect();
+        let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected).0;
+        let run = Run {
+            walk: &walk,
+            indices: Some(&Indices::of(&array)),
+            policy: Policy::Refuse,
+            selected: std::ptr::null_mut(),
+            listed: std::ptr::null_mut(),
+            size: 8,
+            kernel: &Nothing,
+            spread: false,
+            outside: &AtomicBool::new(false),
+        };
+        for entry in 0..=ids.len() {
+            let ends = |&end: &usize| end == 0 || end == ids.len() || ids[end - 1] != ids[end];
+            assert_eq!(Some(run.segment(entry)), (entry..=ids.len()).find(ends), "{ids:?}");
         }
     }
 }
