@@ -11,7 +11,7 @@ those of constants are listed and not run. Then each test runs once, to see how 
 it takes and which mutants it reaches, and each mutant runs the tests that reach it,
 those first that were quick and caught many of its file, until one fails or does not
 end, or until SECONDS (30) of a processor are spent. Outcomes are kept in
-mutants.out/outcomes.tsv; the next run goes on with what is left, and ONLY=missed tries
+target/mutants/outcomes.tsv; the next run goes on with what is left, and ONLY=missed tries
 again those that survived, which takes into account what tests came since. SHARD=0/4
 takes every fourth mutant, JOBS (1) so many at a time, TESTS names other tests. Needs x86-64 Linux and rustup.
 """
@@ -32,7 +32,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-OUT = Path(os.environ.get("MUTANTS_OUT", ROOT / "mutants.out"))
+OUT = Path(os.environ.get("MUTANTS_OUT", ROOT / "target/mutants"))
 COPY = OUT / "copy"
 FILES = sys.argv[1:] or [
     "src/*/plan.rs", "src/family/*.rs", "src/memory/**/*.rs", "src/index/*.rs", "src/roll/run.rs", "src/parallel.rs"
@@ -321,7 +321,7 @@ def prepared(mutants):
 
 
 def main():
-    OUT.mkdir(exist_ok=True)
+    OUT.mkdir(parents=True, exist_ok=True)
     if not shutil.which("cargo-mutants"):
         subprocess.run("cargo install cargo-mutants --locked".split(), check=True)
     mutants = listed()
