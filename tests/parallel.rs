@@ -7,7 +7,8 @@ mod common;
 use common::{Laid, Layout, Numbers, REDUCTIONS, Reduce, Value, array_of, assert_same, settled};
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, Dimension, Zip, s};
 use opkernels::{
-    Error, Gather, GatherExt, OutOfBounds, Reduction, RollExt, ScatterElements, ScatterElementsExt,
+    Error, Gather, GatherExt, OutOfBounds, Reduction, RollExt, Scatter, ScatterElements,
+    ScatterElementsExt, ScatterExt,
 };
 
 /// Runs on pools of 1, 2 and 4 threads.
@@ -418,5 +419,28 @@ fn few_short_rows_along_every_axis() {
         let indices = places(31, 31, 2);
         let expected = data.select(Axis(2), indices.as_slice().unwrap());
         assert_on_every_pool(|| data.gather(&indices, 2), &expected);
+    }
+}
+
+/// The last column makes no whole tile and is a walk of its own, which begins beside the
+/// first: the shares of targets that threads have begin there too.
+#[test]
+fn scattered_updates_that_lie_transposed() {
+    let (targets, width, count) = (800_000, 65, 20_000);
+    let mut numbers = Numbers(7);
+    let along_columns = Array::from_shape_simple_fn((width, count, 3), || numbers.next() as u8);
+    let updates = along_columns.permuted_axes([1, 2, 0]);
+    let mut idx = Array2::from_shape_simple_fn((count, 3), || numbers.below(targets) as i32);
+    idx.row_mut(count - 1).fill(targets as i32 - 1);
+    // Neither loop over indices continues the other.
+    let idx = idx.slice(s![.., ..;-1]);
+    let mut expected = Array2::<u8>::zeros((targets, width));
+    for (row, update) in idx.iter().zip(updates.lanes(Axis(2))) {
+        let mut target = expected.row_mut(*row as usize);
+        target.zip_mut_with(&update, |sum, &one| *sum = sum.wrapping_add(one));
+    }
+    let zeros = Array2::<u8>::zeros((targets, width));
+    for sums in on_every_pool(|| zeros.scatter_with(&idx, &updates, Scatter::sum(0)).unwrap()) {
+        assert!(sums == expected);
     }
 }

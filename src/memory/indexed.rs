@@ -257,6 +257,7 @@ impl Run<'_> {
         };
         let (together, apart) = (follows(&|step| step.indices), !follows(&|step| step.listed));
         let mut cursor = Cursor::new(around, base, runs.start);
+        let first = base.selected;
         let mut left = runs.len();
         while left > 0 {
             let most = left.min(CHUNK / run.len);
@@ -264,7 +265,9 @@ impl Run<'_> {
             rooms.offsets.clear();
             rooms.places.clear();
             let (mut at, mut count) = cursor.take(most);
-            let mut base = Offsets { listed: at.listed, ..Offsets::ZERO };
+            // Offsets are what indices and these loops select, from where the walk
+            // begins: shares of the targets are compared with them (`keep`).
+            let mut base = Offsets { selected: first, listed: at.listed, ..Offsets::ZERO };
             let (mut gaps, mut taken) = (Some(false), 0);
             if together {
                 gaps = self.resolve(at.indices, &run, most * run.len, rooms);
@@ -284,7 +287,8 @@ impl Run<'_> {
                 let offsets = rooms.offsets.values_mut()[slots].chunks_exact_mut(run.len);
                 let mut start = at;
                 for offsets in offsets {
-                    add_ramp(offsets, start.selected, run.step.selected, gaps);
+                    let from = start.selected.wrapping_sub(first);
+                    add_ramp(offsets, from, run.step.selected, gaps);
                     if apart {
                         rooms.places.extend_ramp(run.len, start.listed, run.step.listed);
                     }
