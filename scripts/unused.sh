@@ -15,10 +15,11 @@ unused=0
 while read -r manifest; do
   folder=$(dirname "$manifest")
   # The root's own; other packages lie in folders below it. Fuzz targets share
-  # files with the tests.
+  # files with the tests, benchmarks with each other.
   case $folder in
     .) sources=(src tests) ;;
     ./fuzz) sources=(fuzz tests/corpus tests/common) ;;
+    ./benches/peers) sources=(benches/peers benches/workloads) ;;
     *) sources=("$folder") ;;
   esac
   for name in $(names "$manifest"); do
