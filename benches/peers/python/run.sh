@@ -54,5 +54,10 @@ for round in $(seq "$rounds"); do
   (cd "$here/.." && cargo run --quiet --release -- --csv "$parts/$round-rust.csv") >&2
 done
 
+# What is returned, where the allocator keeps memory as engines do.
+(cd "$here/.." && cargo run --quiet --release --features mimalloc -- --csv "$parts/kept") >&2
+
 mkdir -p "$(dirname "$result")"
+cp "$parts/kept" "${result%.csv}-kept.csv"
 "$venv/bin/python" -B "$here/join.py" "$result" "$parts"/*.csv
+"$venv/bin/python" -B "$here/table.py" "$result" "${result%.csv}-kept.csv"
