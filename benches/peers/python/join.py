@@ -1,4 +1,4 @@
-"""Joins results, the minimum of each, and prints ours beside the best peer's.
+"""Joins results, the minimum of each.
 
     python join.py joined.csv part.csv...
 
@@ -33,33 +33,6 @@ def rows(path):
             yield key, int(row["nanoseconds"])
 
 
-def table(best):
-    """Ours over the fastest peer's, for each workload, form and number of threads.
-
-    A peer may use fewer threads than it has: with two, its time on one counts too."""
-    print("| workload | form | threads | ours, us | best peer, us | ours / peer |")
-    print("|---|---|---|---|---|---|")
-    for key in sorted(best):
-        workload, peer, form, threads = key
-        if peer != "opkernels" or form not in ("alloc", "into"):
-            continue
-        others = [
-            (nanoseconds, other)
-            for (name, other, way, count), nanoseconds in best.items()
-            if (name, way) == (workload, form)
-            and other not in ("opkernels", "limit")
-            and count <= threads
-        ]
-        ours = min(best[workload, peer, form, count] for count in range(1, threads + 1)
-                   if (workload, peer, form, count) in best)
-        if others:
-            theirs, other = min(others)
-            print(
-                f"| {workload} | {form} | {threads} | {ours / 1e3:.2f} "
-                f"| {other} {theirs / 1e3:.2f} | {ours / theirs:.2f} |"
-            )
-
-
 def main():
     joined, *parts = sys.argv[1:]
     best = {}
@@ -70,7 +43,6 @@ def main():
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows((*key, best[key]) for key in sorted(best))
-    table(best)
 
 
 if __name__ == "__main__":

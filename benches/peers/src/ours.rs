@@ -21,6 +21,20 @@ fn blank<T: Copy + Send + Sync, D: Dimension>(like: &Array<T, D>) -> Array<T, D>
     like.roll(0, no_axes).expect("memory for an output")
 }
 
+/// A call that returns, and one that writes an array like `target`.
+fn both<'a, T, R, D>(
+    target: impl Fn() -> Array<T, D> + 'a,
+    returned: impl Fn() -> Array<T, R> + Clone + Send + 'a,
+    into_array: impl Fn(&mut Array<T, D>) + Clone + Send + 'a,
+) -> Vec<Way<'a, T>>
+where
+    T: Copy + Send + Sync + 'a,
+    R: Dimension + 'a,
+    D: Dimension + 'a,
+{
+    vec![alloc("opkernels alloc", returned, read), into("opkernels into", target, into_array, read)]
+}
+
 pub(crate) fn gather<T, D, Q>(work: &GatherWork<T, D, Q>) -> Vec<Way<'_, T>>
 where
     T: Copy + Send + Sync,
@@ -30,15 +44,11 @@ where
     let GatherWork { data, indices, axis, .. } = work;
     let result = move || data.gather(indices, Axis(*axis)).unwrap();
     let target = result();
-    vec![
-        alloc("opkernels alloc", result, read),
-        into(
-            "opkernels into",
-            move || blank(&target),
-            move |out| data.gather_into(indices, Gather::along(Axis(*axis)), out).unwrap(),
-            read,
-        ),
-    ]
+    both(
+        move || blank(&target),
+        result,
+        move |out| data.gather_into(indices, Gather::along(Axis(*axis)), out).unwrap(),
+    )
 }
 
 pub(crate) fn gather_batched<T, D, Q>(work: &GatherWork<T, D, Q>) -> Vec<Way<'_, T>>
@@ -51,28 +61,20 @@ where
     let attributes = Gather::along(Axis(*axis)).batch_dims(*batch_dims as i64);
     let result = move || data.gather_with(indices, attributes).unwrap();
     let target: Array3<T> = result().into_dimensionality().expect("three axes");
-    vec![
-        alloc("opkernels alloc", result, read),
-        into(
-            "opkernels into",
-            move || blank(&target),
-            move |out| data.gather_into(indices, attributes, out).unwrap(),
-            read,
-        ),
-    ]
+    both(
+        move || blank(&target),
+        result,
+        move |out| data.gather_into(indices, attributes, out).unwrap(),
+    )
 }
 
 pub(crate) fn roll<D: Dimension>(work: &RollWork<D>) -> Vec<Way<'_, f32>> {
     let RollWork { data, shifts, axes } = work;
-    vec![
-        alloc("opkernels alloc", move || data.roll(shifts, axes).unwrap(), read),
-        into(
-            "opkernels into",
-            move || blank(data),
-            move |out| data.roll_into(shifts, axes, out).unwrap(),
-            read,
-        ),
-    ]
+    both(
+        move || blank(data),
+        move || data.roll(shifts, axes).unwrap(),
+        move |out| data.roll_into(shifts, axes, out).unwrap(),
+    )
 }
 
 /// An output as libraries have it: what it holds need not survive an error.
@@ -88,30 +90,22 @@ pub(crate) fn gather_elements<D: RemoveAxis>(work: &GatherWork<f32, D, D>) -> Ve
     let axis = Axis(*axis);
     let result = move || data.gather_elements(indices, axis).unwrap();
     let target = result();
-    vec![
-        alloc("opkernels alloc", result, read),
-        into(
-            "opkernels into",
-            move || blank(&target),
-            move |out| data.gather_elements_into(indices, axis, &mut uninit(out)).unwrap(),
-            read,
-        ),
-    ]
+    both(
+        move || blank(&target),
+        result,
+        move |out| data.gather_elements_into(indices, axis, &mut uninit(out)).unwrap(),
+    )
 }
 
 pub(crate) fn gather_nd<D: Dimension>(work: &TupleGather<D>) -> Vec<Way<'_, f32>> {
     let TupleGather { data, tuples } = work;
     let result = move || data.gather_nd(tuples).unwrap();
     let target: ArrayD<f32> = result().into_dyn();
-    vec![
-        alloc("opkernels alloc", result, read),
-        into(
-            "opkernels into",
-            move || blank(&target),
-            move |out| data.gather_nd_into(tuples, GatherNd::new(), &mut uninit(out)).unwrap(),
-            read,
-        ),
-    ]
+    both(
+        move || blank(&target),
+        result,
+        move |out| data.gather_nd_into(tuples, GatherNd::new(), &mut uninit(out)).unwrap(),
+    )
 }
 
 pub(crate) fn scatter_nd<D, U>(work: &TupleScatter<D, U>) -> Vec<Way<'_, f32>>
@@ -121,19 +115,11 @@ where
 {
     let TupleScatter { data, tuples, updates, add } = work;
     let attributes = ScatterNd::new().reduction(reduction(*add));
-    vec![
-        alloc(
-            "opkernels alloc",
-            move || data.scatter_nd_with(tuples, updates, attributes).unwrap(),
-            read,
-        ),
-        into(
-            "opkernels into",
-            move || blank(data),
-            move |target| target.scatter_nd_inplace(tuples, updates, attributes).unwrap(),
-            read,
-        ),
-    ]
+    both(
+        move || blank(data),
+        move || data.scatter_nd_with(tuples, updates, attributes).unwrap(),
+        move |target| target.scatter_nd_inplace(tuples, updates, attributes).unwrap(),
+    )
 }
 
 fn reduction(add: bool) -> Reduction {
@@ -145,32 +131,16 @@ pub(crate) fn scatter<'a, D: Dimension>(work: &'a ScatterWork<'_, D>) -> Vec<Way
     let axis = Axis(*axis);
     if let Some(rows) = rows {
         let attributes = Scatter::along(axis).reduction(reduction(*add));
-        return vec![
-            alloc(
-                "opkernels alloc",
-                move || data.scatter_with(rows, updates, attributes).unwrap(),
-                read,
-            ),
-            into(
-                "opkernels into",
-                move || blank(data),
-                move |target| target.scatter_inplace(rows, updates, attributes).unwrap(),
-                read,
-            ),
-        ];
+        return both(
+            move || blank(data),
+            move || data.scatter_with(rows, updates, attributes).unwrap(),
+            move |target| target.scatter_inplace(rows, updates, attributes).unwrap(),
+        );
     }
     let attributes = ScatterElements::along(axis).reduction(reduction(*add));
-    vec![
-        alloc(
-            "opkernels alloc",
-            move || data.scatter_elements_with(indices, updates, attributes).unwrap(),
-            read,
-        ),
-        into(
-            "opkernels into",
-            move || blank(data),
-            move |target| target.scatter_elements_inplace(indices, updates, attributes).unwrap(),
-            read,
-        ),
-    ]
+    both(
+        move || blank(data),
+        move || data.scatter_elements_with(indices, updates, attributes).unwrap(),
+        move |target| target.scatter_elements_inplace(indices, updates, attributes).unwrap(),
+    )
 }

@@ -2,9 +2,12 @@
 //! has listed. And parts that have targets of their own.
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use super::part::{Shares, shares};
 use super::{CHUNK, Chunk, Cut, Part, Rooms, Run, unit};
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+use crate::memory::cpu;
 use crate::memory::plan::{Listed, Listing};
 use crate::memory::tile::Next;
 use crate::memory::walk::{Component, Cursor, Loop, turns};
@@ -123,4 +126,42 @@ impl Run<'_> {
             self.shared(&chunk, &rooms, &whole);
         }
     }
+}
+
+/// Keeps the entries of a chunk that select among these targets.
+#[inline(never)]
+pub(super) fn keep(chunk: &mut Chunk, rooms: &mut Rooms<'_>, targets: &Range<isize>) {
+    let count = rooms.offsets.values().len();
+    if let Some(step) = chunk.every.take() {
+        rooms.places.clear();
+        rooms.places.extend_ramp(count, 0, step);
+    }
+    let offsets = rooms.offsets.values_mut();
+    let places = rooms.places.values_mut();
+    let (mut kept, seen) = keep_in_fours(offsets, places, targets);
+    for k in seen..count {
+        // Written in any case, counted where it is to be kept: no branch.
+        let offset = offsets[k];
+        offsets[kept] = offset;
+        places[kept] = places[k];
+        kept += usize::from(targets.contains(&offset));
+    }
+    rooms.offsets.truncate(kept);
+    rooms.places.truncate(kept);
+    chunk.gaps = false;
+}
+
+/// Does so with most of them, where the processor offers instructions for it: how
+/// many were kept, and how many were seen.
+fn keep_in_fours(
+    offsets: &mut [isize],
+    places: &mut [isize],
+    targets: &Range<isize>,
+) -> (usize, usize) {
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+    if let Some(avx2) = cpu::Avx2::detect() {
+        return cpu::keep(avx2, offsets, places, targets);
+    }
+    let _ = (offsets, places, targets);
+    (0, 0)
 }
