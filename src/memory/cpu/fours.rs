@@ -4,32 +4,37 @@ use std::arch::x86_64::*;
 
 use super::Avx2;
 use crate::index::Meaning;
-use crate::memory::indices::elements::offset;
+use crate::memory::indices::elements::Along;
 
-/// Calls `visit` with the offset that each index of lanes selects along an axis of `len > 0`
-/// elements, whose step is 2 to the power of `shift`, in order, and with what goes with
-/// its lane. Indices have 4 or 8 bytes. Returns a number that is negative where an
-/// index is out of bounds, for which it visits 0.
+/// Calls `visit` with the offset that each index of lanes selects, in order, and with what
+/// goes with its lane. Indices have 4 or 8 bytes. Returns a number that is negative where
+/// an index is out of bounds, for which it visits position 0.
 #[inline]
 pub(in crate::memory) fn fours<'i, I: Meaning, L>(
     _proof: Avx2,
     lanes: impl Iterator<Item = (&'i [I], L)>,
-    (len, shift): (usize, u32),
+    along: Along,
     visit: impl Fn(&mut L, isize),
 ) -> i64 {
     #[target_feature(enable = "avx2")]
     fn wide<'i, I: Meaning, L>(
         lanes: impl Iterator<Item = (&'i [I], L)>,
-        (len, shift): (usize, u32),
+        along: Along,
         visit: impl Fn(&mut L, isize),
     ) -> i64 {
         let zero = _mm256_setzero_si256();
-        let last = _mm256_set1_epi64x(len as i64 - 1);
+        let len = along.len as i64;
+        let last = _mm256_set1_epi64x(len - 1);
         // What is added to a negative value.
-        let from_end = if I::SIGNED { _mm256_set1_epi64x(len as i64) } else { zero };
-        let count = _mm_cvtsi32_si128(shift as i32);
+        let from_end = if I::SIGNED { _mm256_set1_epi64x(len) } else { zero };
+        let step = _mm256_set1_epi64x(along.step as i64);
+        let beside = along.beside as i64;
+        let times = |turns: i64| beside.wrapping_mul(turns);
+        let first = _mm256_setr_epi64x(0, beside, times(2), times(3));
+        let four_beside = _mm256_set1_epi64x(times(4));
         let (mut all, mut bits) = (zero, 0);
         for (indices, mut lane) in lanes {
+            let mut ramp = first;
             let fours = indices.chunks_exact(4);
             let rest = fours.remainder();
             for four in fours {
@@ -48,7 +53,8 @@ pub(in crate::memory) fn fours<'i, I: Meaning, L>(
                 let outside = _mm256_or_si256(position, _mm256_sub_epi64(last, position));
                 all = _mm256_or_si256(all, outside);
                 let inside = _mm256_andnot_si256(_mm256_cmpgt_epi64(zero, outside), position);
-                let offsets = _mm256_sll_epi64(inside, count);
+                let offsets = _mm256_add_epi64(_mm256_mul_epi32(inside, step), ramp);
+                ramp = _mm256_add_epi64(ramp, four_beside);
                 let (low, high) =
                     (_mm256_castsi256_si128(offsets), _mm256_extracti128_si256::<1>(offsets));
                 visit(&mut lane, _mm_cvtsi128_si64(low) as isize);
@@ -56,8 +62,8 @@ pub(in crate::memory) fn fours<'i, I: Meaning, L>(
                 visit(&mut lane, _mm_cvtsi128_si64(high) as isize);
                 visit(&mut lane, _mm_extract_epi64::<1>(high) as isize);
             }
-            for &index in rest {
-                let (outside, offset) = offset(index, (len, shift));
+            for (k, &index) in (indices.len() - rest.len()..).zip(rest) {
+                let (outside, offset) = along.offset(k, index);
                 bits |= outside;
                 visit(&mut lane, offset);
             }
@@ -67,6 +73,6 @@ pub(in crate::memory) fn fours<'i, I: Meaning, L>(
     // SAFETY: the processor has AVX2, as the proof says.
     #[allow(unsafe_code)]
     unsafe {
-        wide(lanes, (len, shift), visit)
+        wide(lanes, along, visit)
     }
 }

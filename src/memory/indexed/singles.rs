@@ -20,7 +20,7 @@ impl Run<'_> {
             && self.walk.inner.len == 1
             && self.walk.shared().is_empty()
             && part.targets.is_none();
-        let dense = run.step.selected == 0 && run.step.listed == single.size as isize;
+        let dense = run.step.listed == single.size as isize;
         // Of up to a chunk all may have to be resolved before anything is written.
         let many = run.len > 1 && self.walk.entries() > CHUNK;
         // Elements that are far apart are asked for a chunk at a time.
@@ -39,6 +39,7 @@ impl Run<'_> {
         entries: Range<usize>,
     ) {
         let axis = self.walk.components[0];
+        let beside = nest.last().map_or(0, |run| run.step.selected);
         let copy = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
             let elements = Elements {
                 indices: indices.start().wrapping_offset(at.indices.wrapping_add(axis.at)),
@@ -46,6 +47,7 @@ impl Run<'_> {
                 lanes,
                 step,
                 axis,
+                beside,
                 selected: self.selected.wrapping_offset(at.selected),
                 listed: self.listed.wrapping_offset(at.listed),
                 single,

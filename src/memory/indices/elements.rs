@@ -19,7 +19,8 @@ pub(in crate::memory) struct Single {
 }
 
 /// Elements to copy between what indices select along an axis and a list: the first of
-/// `lanes` that are `step` apart, of `count` elements each.
+/// `lanes` that are `step` apart, of `count` elements each. Each index selects `beside`
+/// bytes further on than the one before it would.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Elements {
     pub(in crate::memory) indices: *const u8,
@@ -27,6 +28,7 @@ pub(in crate::memory) struct Elements {
     pub(in crate::memory) lanes: usize,
     pub(in crate::memory) step: Offsets,
     pub(in crate::memory) axis: Component,
+    pub(in crate::memory) beside: isize,
     pub(in crate::memory) selected: *mut u8,
     pub(in crate::memory) listed: *mut u8,
     pub(in crate::memory) single: Single,
@@ -48,8 +50,9 @@ impl Indices<'_> {
             && SIZES.contains(&single.size)
             && step == self.kind.size as isize
             && axis.len > 0
-            && axis.step > 0
-            && axis.step.count_ones() == 1
+            // Then a product of the two is that of two halves of a register.
+            && i32::try_from(axis.len).is_ok()
+            && i32::try_from(axis.step).is_ok()
     }
 
     /// Copies elements; tells whether all of their indices are in bounds. If one is
@@ -98,8 +101,8 @@ unsafe fn copy_elements<I: Meaning>(elements: &Elements) -> bool {
 /// That of [`Indices::copy`], for elements of `N` bytes.
 #[allow(unsafe_code)]
 unsafe fn copy_of<I: Meaning, const N: usize, const GATHER: bool>(elements: &Elements) -> bool {
-    let Elements { count, lanes, step, axis, .. } = *elements;
-    let along = (axis.len, axis.step.trailing_zeros());
+    let Elements { count, lanes, step, axis, beside, .. } = *elements;
+    let along = Along { len: axis.len, step: axis.step, beside };
     let lanes = (0..lanes).map(|lane| {
         let at = Offsets::ZERO.after(lane, step);
         let first = elements.indices.wrapping_offset(at.indices);
@@ -120,8 +123,8 @@ unsafe fn copy_of<I: Meaning, const N: usize, const GATHER: bool>(elements: &Ele
     // Negative where an index is out of bounds.
     let mut bits = 0;
     for (indices, mut lane) in lanes {
-        for &index in indices {
-            let (outside, offset) = offset(index, along);
+        for (k, &index) in indices.iter().enumerate() {
+            let (outside, offset) = along.offset(k, index);
             bits |= outside;
             visit(&mut lane, offset);
         }
@@ -129,14 +132,26 @@ unsafe fn copy_of<I: Meaning, const N: usize, const GATHER: bool>(elements: &Ele
     bits >= 0
 }
 
-/// The offset that an index selects along an axis of `len > 0` elements, whose step is 2
-/// to the power of `shift`, and a number that is negative where the index is out of
-/// bounds, for which the offset is 0.
-#[inline(always)]
-pub(in crate::memory) fn offset<I: Meaning>(index: I, (len, shift): (usize, u32)) -> (i64, isize) {
-    let position = index.position(len);
-    let outside = beyond(position, len);
-    (outside, if outside < 0 { 0 } else { (position << shift) as isize })
+/// What the indices of a lane select along: an axis of `len > 0` elements, both its length
+/// and its step less than 2^31, and how far each selects beside the one before it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::memory) struct Along {
+    pub(in crate::memory) len: usize,
+    pub(in crate::memory) step: isize,
+    pub(in crate::memory) beside: isize,
+}
+
+impl Along {
+    /// The offset that an index selects, the `k`th of its lane, and a number that is
+    /// negative where the index is out of bounds, for which position 0 is selected.
+    #[inline(always)]
+    pub(in crate::memory) fn offset<I: Meaning>(&self, k: usize, index: I) -> (i64, isize) {
+        let position = index.position(self.len);
+        let outside = beyond(position, self.len);
+        let position = if outside < 0 { 0 } else { position as isize };
+        let offset = position.wrapping_mul(self.step);
+        (outside, offset.wrapping_add(self.beside.wrapping_mul(k as isize)))
+    }
 }
 
 /// # Safety

@@ -98,51 +98,76 @@ fn the_ends_of_wide_types() {
     check(&unsigned.chain([1 << 63, u64::MAX]).collect::<Vec<_>>(), lens());
 }
 
-/// Copies elements `0, 1, 2, ...` of an axis to a list, and back to a cleared axis.
+/// Copies elements `0, 1, 2, ...` of an axis to a list, and back to a cleared axis: each of
+/// a lane from the same, or from one beside that of the element before.
 fn copied<I: IndexInteger + std::fmt::Debug, E>(indices: &[I], len: usize, element: fn(usize) -> E)
 where
     E: Copy + PartialEq + std::fmt::Debug,
 {
-    let array = ArrayView1::from(indices);
-    let kind = Indices::of(&array);
-    let step = size_of::<E>() as isize;
-    let axis = Component { len, step, at: 0 };
-    let position = |index: &I| position(index.to_i128().unwrap(), len as i128, Policy::Refuse);
-    let inside = indices.iter().all(|index| position(index).is_some());
-    let mut all: Vec<E> = (0..len).map(element).collect();
-    let mut list = vec![element(len); indices.len()];
     // Half of an even number is a lane, whose elements follow those of the other.
     let lanes = if indices.len().is_multiple_of(2) { 2 } else { 1 };
     let count = indices.len() / lanes;
-    let apart = Offsets {
-        selected: 0,
-        indices: (count * size_of::<I>()) as isize,
-        listed: (count * size_of::<E>()) as isize,
+    for (width, gather) in [(1, true), (1, false), (count.max(1), true), (count.max(1), false)] {
+        copied_of_rows(indices, (lanes, count), (len, width), gather, element);
+    }
+}
+
+fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
+    indices: &[I],
+    (lanes, count): (usize, usize),
+    (len, width): (usize, usize),
+    gather: bool,
+    element: fn(usize) -> E,
+) where
+    E: Copy + PartialEq + std::fmt::Debug,
+{
+    let array = ArrayView1::from(indices);
+    let kind = Indices::of(&array);
+    let size = size_of::<E>();
+    let axis = Component { len, step: (width * size) as isize, at: 0 };
+    let place = |k: usize| {
+        let index = indices[k].to_i128().unwrap();
+        let position = position(index, len as i128, Policy::Refuse);
+        position.map(|row| row as usize * width + k % count % width)
     };
-    for gather in [true, false] {
-        let single = Single { size: size_of::<E>(), gather };
-        assert!(kind.can_copy(single, &axis, size_of::<I>() as isize));
-        let elements = Elements {
-            indices: kind.start(),
-            count,
-            lanes,
-            step: apart,
-            axis,
-            selected: all.as_mut_ptr().cast(),
-            listed: list.as_mut_ptr().cast(),
-            single,
-        };
-        // SAFETY: it can be done, the axis and the list are as long as that.
-        #[allow(unsafe_code)]
-        let found = unsafe { kind.copy(&elements) };
-        assert_eq!(found, inside, "{indices:?} along {len}");
-        for (listed, index) in list.iter().zip(indices) {
-            if let Some(position) = position(index) {
-                assert_eq!(*listed, element(position as usize), "{indices:?} along {len}");
-                assert!(!inside || all[position as usize] == *listed);
-            }
-        }
-        all.iter_mut().filter(|_| gather && inside).for_each(|one| *one = element(len));
+    let inside = (0..indices.len()).all(|k| place(k).is_some());
+    let none = element(len * width);
+    let mut all: Vec<E> = (0..len * width).map(element).collect();
+    let mut list: Vec<E> = (0..indices.len()).map(|k| place(k).map_or(none, element)).collect();
+    let (before, expected) = (all.clone(), list.clone());
+    if gather {
+        list.fill(none);
+    } else {
+        all.fill(none);
+    }
+    let single = Single { size, gather };
+    assert!(kind.can_copy(single, &axis, size_of::<I>() as isize));
+    let elements = Elements {
+        indices: kind.start(),
+        count,
+        lanes,
+        step: Offsets {
+            selected: 0,
+            indices: (count * size_of::<I>()) as isize,
+            listed: (count * size) as isize,
+        },
+        axis,
+        beside: if width > 1 { size as isize } else { 0 },
+        selected: all.as_mut_ptr().cast(),
+        listed: list.as_mut_ptr().cast(),
+        single,
+    };
+    // SAFETY: it can be done, the axis and the list are as long as that.
+    #[allow(unsafe_code)]
+    let found = unsafe { kind.copy(&elements) };
+    assert_eq!(found, inside, "{indices:?} along {len}");
+    if gather {
+        let places = (0..indices.len()).filter(|&k| place(k).is_some());
+        places.for_each(|k| assert_eq!(list[k], expected[k], "{indices:?} along {len}"));
+    } else if inside {
+        let mut written = vec![none; before.len()];
+        (0..indices.len()).for_each(|k| written[place(k).unwrap()] = expected[k]);
+        assert_eq!(all, written, "{indices:?} along {len}");
     }
 }
 
