@@ -49,8 +49,7 @@ pub struct IndexKind {
     all_same: unsafe fn(Lane, usize) -> bool,
     all_sorted: unsafe fn(Lane, usize) -> bool,
     value: unsafe fn(*const u8) -> i128,
-    /// For indices of some sizes.
-    copy: Option<unsafe fn(&elements::Elements) -> bool>,
+    width: Option<elements::Width>,
 }
 
 impl IndexKind {
@@ -63,7 +62,7 @@ impl IndexKind {
             all_same: resolve::all_same::<I>,
             all_sorted: resolve::all_sorted::<I>,
             value: resolve::value::<I>,
-            copy: elements::copy::<I>(),
+            width: elements::Width::of::<I>(),
         }
     }
 }

@@ -290,8 +290,7 @@ pub(super) trait Kernel: Sync {
         None
     }
 
-    /// How it copies single elements, where it does nothing else with them: such
-    /// may be copied without it.
+    /// What does the same with single elements, while their indices are resolved.
     fn single(&self) -> Option<Single> {
         None
     }

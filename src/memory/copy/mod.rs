@@ -17,7 +17,7 @@ use plain::{PLAIN, is_plain};
 pub(crate) use transfer::Transfer;
 
 use super::cpu;
-use super::indices::elements::Single;
+use super::indices::elements::{self, Single, SingleRun};
 use super::tile::{Kernel, Places, Tile};
 use super::walk::{Loop, Walk};
 use crate::threshold::threshold;
@@ -99,7 +99,7 @@ impl Kernel for Gather {
     }
 
     fn single(&self) -> Option<Single> {
-        self.copier.single(true)
+        self.copier.single::<true>()
     }
 }
 
@@ -120,7 +120,7 @@ impl Kernel for Write {
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
 
     fn single(&self) -> Option<Single> {
-        self.copier.single(false)
+        self.copier.single::<false>()
     }
 }
 
@@ -130,8 +130,16 @@ impl Copier {
         Write { copier: self, run: self.kernel(inner, false, false) }
     }
 
-    fn single(&self, gather: bool) -> Option<Single> {
-        matches!(self.way, Way::Bytes).then_some(Single { size: self.size, gather })
+    /// How it copies elements of some sizes while their indices are resolved.
+    fn single<const GATHER: bool>(&self) -> Option<Single> {
+        let run: SingleRun = match (&self.way, self.size) {
+            (Way::Bytes, 1) => elements::copy::<1, GATHER>,
+            (Way::Bytes, 2) => elements::copy::<2, GATHER>,
+            (Way::Bytes, 4) => elements::copy::<4, GATHER>,
+            (Way::Bytes, 8) => elements::copy::<8, GATHER>,
+            _ => return None,
+        };
+        Some(Single { size: self.size, run })
     }
 
     /// The kernel for tiles whose inner loops are like this. `gather` tells in

@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 
 use super::{Part, Run};
 use crate::index::Policy;
-use crate::memory::indices::elements::{Elements, Single};
+use crate::memory::indices::elements::{Elements, Single, Width};
 use crate::memory::indices::{CHUNK, Indices};
 use crate::memory::walk::{Cursor, Loop, Offsets};
 
 impl Run<'_> {
-    /// How to copy single elements while their indices are resolved, where the
-    /// kernel does nothing else and both lists are dense.
-    pub(super) fn singly(&self, nest: &[Loop], part: &Part) -> Option<(Single, &Indices<'_>)> {
+    /// What to do with single elements while their indices are resolved, and as what
+    /// to read these, where the kernel knows such a thing and both lists are dense.
+    pub(super) fn singly(&self, nest: &[Loop], part: &Part) -> Option<(Single, Width)> {
         let single = self.kernel.single()?;
         let (run, indices) = (nest.last()?, self.indices?);
         let [axis] = &self.walk.components[..] else { return None };
@@ -26,23 +26,26 @@ impl Run<'_> {
         // Elements that are far apart are asked for a chunk at a time.
         let near = !self.walk.is_far();
         let can = alone && dense && many && near && self.policy == Policy::Refuse;
-        (can && indices.can_copy(single, axis, run.step.indices)).then_some((single, indices))
+        let width = can.then(|| indices.singly(axis, run.step.indices)).flatten()?;
+        Some((single, width))
     }
 
-    /// Copies single elements, as many runs at a time as are evenly spaced.
+    /// Goes through single elements, as many runs at a time as are evenly spaced.
     #[inline(never)]
     pub(super) fn singles(
         &self,
-        (single, indices): (Single, &Indices<'_>),
+        (single, width): (Single, Width),
         nest: &[Loop],
         base: Offsets,
         entries: Range<usize>,
     ) {
+        let Some(indices) = self.indices.map(Indices::start) else { return };
         let axis = self.walk.components[0];
         let beside = nest.last().map_or(0, |run| run.step.selected);
-        let copy = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
+        let go = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
             let elements = Elements {
-                indices: indices.start().wrapping_offset(at.indices.wrapping_add(axis.at)),
+                indices: indices.wrapping_offset(at.indices.wrapping_add(axis.at)),
+                width,
                 count,
                 lanes,
                 step,
@@ -50,12 +53,12 @@ impl Run<'_> {
                 beside,
                 selected: self.selected.wrapping_offset(at.selected),
                 listed: self.listed.wrapping_offset(at.listed),
-                single,
             };
             // SAFETY: `singly` asked; the places are those of the loops, whose turns
-            // do not leave the arrays, and of this part alone (`Part`).
+            // do not leave the arrays, and of this part alone (`Part`); the kernel is that
+            // of the arrays' elements (`Run`).
             #[allow(unsafe_code)]
-            let inside = unsafe { indices.copy(&elements) };
+            let inside = unsafe { (single.run)(&elements) };
             if !inside {
                 self.outside.store(true, Ordering::Relaxed);
             }
@@ -69,7 +72,7 @@ impl Run<'_> {
                 while left > 0 {
                     let (at, lanes) = cursor.take(left / run.len);
                     left -= lanes * run.len;
-                    if !copy(at, (lanes, outer.step), run.len) {
+                    if !go(at, (lanes, outer.step), run.len) {
                         return;
                     }
                 }
@@ -80,7 +83,7 @@ impl Run<'_> {
         while left > 0 {
             let (at, count) = cursor.take(left);
             left -= count;
-            if !copy(at, (1, Offsets::ZERO), count) {
+            if !go(at, (1, Offsets::ZERO), count) {
                 return;
             }
         }

@@ -1,4 +1,4 @@
-//! Copies single elements while their indices are resolved, a few at a time: from
+//! Goes through single elements while their indices are resolved, a few at a time: from
 //! memory, indices and elements then come side by side, where by chunks one would
 //! rest while the other comes.
 
@@ -9,21 +9,57 @@ use crate::index::Meaning;
 use crate::memory::cpu;
 use crate::memory::walk::{Component, Offsets};
 
-/// How single elements are copied, where a kernel does nothing else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a kernel does with single elements while their indices are resolved.
+#[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Single {
-    /// The size of an element in bytes.
+    /// The size of an element of both arrays in bytes.
     pub(in crate::memory) size: usize,
-    /// From what indices select to the list, or back.
-    pub(in crate::memory) gather: bool,
+    pub(in crate::memory) run: SingleRun,
 }
 
-/// Elements to copy between what indices select along an axis and a list: the first of
-/// `lanes` that are `step` apart, of `count` elements each. Each index selects `beside`
+/// Does it; tells whether all indices are in bounds. If one is not, some element of the
+/// axis stands for what it selects.
+///
+/// # Safety
+/// The elements are what their documentation promises, of the type or size that the function was
+/// made for.
+pub(in crate::memory) type SingleRun = unsafe fn(&Elements) -> bool;
+
+/// As which integers indices are read, some at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::memory) enum Width {
+    I32,
+    U32,
+    I64,
+    U64,
+}
+
+impl Width {
+    /// That of a type, if it has one of these sizes.
+    pub(super) const fn of<I: Meaning>() -> Option<Self> {
+        match (size_of::<I>(), I::SIGNED) {
+            (4, true) => Some(Width::I32),
+            (4, false) => Some(Width::U32),
+            (8, true) => Some(Width::I64),
+            (8, false) => Some(Width::U64),
+            _ => None,
+        }
+    }
+}
+
+/// Elements that indices select along an axis, and those of a list: the first of `lanes`
+/// that are `step` apart, of `count` elements each. Each index selects `beside`
 /// bytes further on than the one before it would.
+///
+/// Promised is: in each lane there are `count` indices that follow each other, integers of
+/// `width`, and as many listed elements that follow each other too; what the axis reaches,
+/// from each of the places beside, and what is listed can be read, and written where
+/// that is what is done; the two do not overlap. Length and step of the axis are
+/// less than 2^31, and its length is not 0.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Elements {
     pub(in crate::memory) indices: *const u8,
+    pub(in crate::memory) width: Width,
     pub(in crate::memory) count: usize,
     pub(in crate::memory) lanes: usize,
     pub(in crate::memory) step: Offsets,
@@ -31,76 +67,66 @@ pub(in crate::memory) struct Elements {
     pub(in crate::memory) beside: isize,
     pub(in crate::memory) selected: *mut u8,
     pub(in crate::memory) listed: *mut u8,
-    pub(in crate::memory) single: Single,
 }
-
-/// Indices of these sizes, and elements of these.
-const SIZES: [usize; 3] = [1, 4, 8];
 
 impl Indices<'_> {
-    /// Whether [`copy`](Self::copy) copies such elements along such an axis, for
-    /// indices so many bytes apart.
-    pub(in crate::memory) fn can_copy(
-        &self,
-        single: Single,
-        axis: &Component,
-        step: isize,
-    ) -> bool {
-        self.kind.copy.is_some()
-            && SIZES.contains(&single.size)
-            && step == self.kind.size as isize
-            && axis.len > 0
-            // Then a product of the two is that of two halves of a register.
-            && i32::try_from(axis.len).is_ok()
-            && i32::try_from(axis.step).is_ok()
-    }
-
-    /// Copies elements; tells whether all of their indices are in bounds. If one is
-    /// not, some element of the axis stands for what it selects.
-    ///
-    /// # Safety
-    /// [`can_copy`](Self::can_copy) said so. In each lane the indices are elements of
-    /// this array that follow each other, the listed elements follow each other too, what
-    /// the axis reaches and what is listed can be read and written as `gather` asks, and
-    /// the two do not overlap.
-    #[allow(unsafe_code)]
-    pub(in crate::memory) unsafe fn copy(&self, elements: &Elements) -> bool {
-        // SAFETY: the caller's promise; `kind` is of their type.
-        self.kind.copy.is_some_and(|copy| unsafe { copy(elements) })
+    /// As what indices so many bytes apart are read, where elements along such an axis can be
+    /// gone through as [`Elements`] are.
+    pub(in crate::memory) fn singly(&self, axis: &Component, step: isize) -> Option<Width> {
+        let dense = step == self.kind.size as isize;
+        // Then a product of the two is that of two halves of a register.
+        let small = i32::try_from(axis.len).is_ok() && i32::try_from(axis.step).is_ok();
+        self.kind.width.filter(|_| dense && small && axis.len > 0)
     }
 }
 
-/// [`copy_elements`] for indices of this type, if they have one of the sizes for
-/// which there is one.
-pub(super) const fn copy<I: Meaning>() -> Option<unsafe fn(&Elements) -> bool> {
-    match size_of::<I>() {
-        4 | 8 => Some(copy_elements::<I>),
-        _ => None,
-    }
-}
-
+/// Copies elements of `N` bytes, to the list or from it.
+///
 /// # Safety
-/// That of [`Indices::copy`].
+/// That of [`SingleRun`].
 #[allow(unsafe_code)]
-unsafe fn copy_elements<I: Meaning>(elements: &Elements) -> bool {
+pub(in crate::memory) unsafe fn copy<const N: usize, const GATHER: bool>(
+    elements: &Elements,
+) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
-        match (elements.single.size, elements.single.gather) {
-            (1, true) => copy_of::<I, 1, true>(elements),
-            (1, false) => copy_of::<I, 1, false>(elements),
-            (4, true) => copy_of::<I, 4, true>(elements),
-            (4, false) => copy_of::<I, 4, false>(elements),
-            (8, true) => copy_of::<I, 8, true>(elements),
-            (8, false) => copy_of::<I, 8, false>(elements),
-            _ => unreachable!("`can_copy` allows no other"),
+        visit::<[u8; N]>(elements, |selected, listed| {
+            if GATHER {
+                selected.copy_to_nonoverlapping(listed, N);
+            } else {
+                listed.copy_to_nonoverlapping(selected, N);
+            }
+        })
+    }
+}
+
+/// Calls `one` with the selected and the listed element of each index in order; tells
+/// whether all indices are in bounds.
+///
+/// # Safety
+/// That of [`SingleRun`], for elements of type `E`.
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(in crate::memory) unsafe fn visit<E>(
+    elements: &Elements,
+    one: impl Fn(*mut u8, *mut u8) + Copy,
+) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match elements.width {
+            Width::I32 => visit_by::<i32, E>(elements, one),
+            Width::U32 => visit_by::<u32, E>(elements, one),
+            Width::I64 => visit_by::<i64, E>(elements, one),
+            Width::U64 => visit_by::<u64, E>(elements, one),
         }
     }
 }
 
 /// # Safety
-/// That of [`Indices::copy`], for elements of `N` bytes.
+/// That of [`visit`], by indices of this type.
 #[allow(unsafe_code)]
-unsafe fn copy_of<I: Meaning, const N: usize, const GATHER: bool>(elements: &Elements) -> bool {
+#[inline(always)]
+unsafe fn visit_by<I: Meaning, E>(elements: &Elements, one: impl Fn(*mut u8, *mut u8)) -> bool {
     let Elements { count, lanes, step, axis, beside, .. } = *elements;
     let along = Along { len: axis.len, step: axis.step, beside };
     let lanes = (0..lanes).map(|lane| {
@@ -112,9 +138,8 @@ unsafe fn copy_of<I: Meaning, const N: usize, const GATHER: bool>(elements: &Ele
         (indices, (selected, elements.listed.wrapping_offset(at.listed)))
     });
     let visit = |(selected, listed): &mut (*mut u8, *mut u8), offset: isize| {
-        // SAFETY: the offset is that of a position of the axis.
-        unsafe { copy_one::<N, GATHER>(selected.wrapping_offset(offset), *listed) };
-        *listed = listed.wrapping_add(N);
+        one(selected.wrapping_offset(offset), *listed);
+        *listed = listed.wrapping_add(size_of::<E>());
     };
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
     if let Some(avx2) = cpu::Avx2::detect() {
@@ -151,20 +176,5 @@ impl Along {
         let position = if outside < 0 { 0 } else { position as isize };
         let offset = position.wrapping_mul(self.step);
         (outside, offset.wrapping_add(self.beside.wrapping_mul(k as isize)))
-    }
-}
-
-/// # Safety
-/// `N` bytes of one can be read, and those of the other be written.
-#[allow(unsafe_code)]
-#[inline(always)]
-unsafe fn copy_one<const N: usize, const GATHER: bool>(place: *mut u8, listed: *mut u8) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if GATHER {
-            place.copy_to_nonoverlapping(listed, N);
-        } else {
-            listed.copy_to_nonoverlapping(place, N);
-        }
     }
 }

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use ndarray::ArrayView1;
 
-use super::elements::{Elements, Single};
+use super::elements::{self, Elements, SingleRun};
 use super::resolve::resolve;
 use super::{
     Component, IndexInteger, Indices, Lane, Loop, Meaning, NOWHERE, Offsets, Policy, Walk,
@@ -140,10 +140,17 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
     } else {
         all.fill(none);
     }
-    let single = Single { size, gather };
-    assert!(kind.can_copy(single, &axis, size_of::<I>() as isize));
+    let run: SingleRun = match (size, gather) {
+        (2, true) => elements::copy::<2, true>,
+        (2, false) => elements::copy::<2, false>,
+        (4, true) => elements::copy::<4, true>,
+        (4, false) => elements::copy::<4, false>,
+        (8, true) => elements::copy::<8, true>,
+        _ => elements::copy::<8, false>,
+    };
     let elements = Elements {
         indices: kind.start(),
+        width: kind.singly(&axis, size_of::<I>() as isize).unwrap(),
         count,
         lanes,
         step: Offsets {
@@ -155,11 +162,10 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
         beside: if width > 1 { size as isize } else { 0 },
         selected: all.as_mut_ptr().cast(),
         listed: list.as_mut_ptr().cast(),
-        single,
     };
     // SAFETY: it can be done, the axis and the list are as long as that.
     #[allow(unsafe_code)]
-    let found = unsafe { kind.copy(&elements) };
+    let found = unsafe { run(&elements) };
     assert_eq!(found, inside, "{indices:?} along {len}");
     if gather {
         let places = (0..indices.len()).filter(|&k| place(k).is_some());
@@ -187,6 +193,7 @@ fn copied_in_all_counts<I: IndexInteger + std::fmt::Debug>() {
         for count in 0..=inside.len() {
             copied(&inside[..count], len as usize, |k| k as u32);
             copied(&inside[..count], len as usize, |k| !(k as u64));
+            copied(&inside[..count], len as usize, |k| !(k as u16));
             // One index of them in and out of bounds, at each place.
             for (at, &value) in (0..count).flat_map(|at| values.iter().map(move |one| (at, one))) {
                 let mut indices = inside[..count].to_vec();
