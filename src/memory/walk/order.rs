@@ -326,6 +326,13 @@ fn tile(loops: &mut Loops, keys: Keys, order: Order) -> Option<Cut> {
     let (strip, partner_loop) = (loops[cut], loops[partner]);
     loops.remove(cut.max(partner));
     loops.remove(cut.min(partner));
+    if strip.reads_indices() && partner_loop.reads_indices() {
+        // An index for each element: lanes one by one, whose lines wait in the second
+        // cache for the next lane. In tiles, few updates or results in a row would
+        // follow each other.
+        loops.extend([strip, partner_loop]);
+        return None;
+    }
     let step = keys.listed(&strip).min(keys.selected(&strip));
     let len = tile_len(step);
     if blocks || strip.len < 2 * len {
