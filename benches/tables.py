@@ -50,6 +50,9 @@ WORK = {
         "gather_transposed_column_major_x1": "102 rows of a transposed 205 x 205 into column-major",
         "gather_transposed_column_major_x10": "324 rows of a transposed 648 x 648, the same",
         "gather_transposed_column_major_x100": "1024 rows of a transposed 2048 x 2048, the same",
+        "gather_into_column_major_x1": "102 rows of 205 x 205 into column-major",
+        "gather_into_column_major_x10": "324 rows of 648 x 648, the same",
+        "gather_into_column_major_x100": "1024 rows of 2048 x 2048, the same",
     },
     "Roll": {
         "roll_line": "10M by 12345",

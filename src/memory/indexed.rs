@@ -158,10 +158,11 @@ impl Run<'_> {
         self.tile(&tile, gaps);
     }
 
-    /// Whether the elements of a run follow each other in the selected array.
+    /// Whether the elements of a run follow each other in the selected array: no index
+    /// comes in between.
     #[inline]
     fn follow_each_other(&self, run: &Loop) -> bool {
-        self.indices.is_none() && run.step.selected == self.size as isize
+        !run.reads_indices() && run.step.selected == self.size as isize
     }
 
     #[inline(never)]
@@ -204,7 +205,7 @@ impl Run<'_> {
             return self.singles(single, nest, base, entries);
         }
         // Without indices, runs of some length are worth a tile of their own.
-        let together = |run: &Loop| self.indices.is_some() || run.len < 16;
+        let together = |run: &Loop| run.reads_indices() || run.len < 16;
         if let Some((run, around)) = short_run(nest).filter(|(run, _)| together(run)) {
             let runs = entries.start / run.len..entries.end / run.len;
             return self.runs(run, around, base, runs, part, rooms);

@@ -53,6 +53,9 @@ pub fn workloads() -> Vec<Workload> {
         Workload::new("gather_transposed_column_major_x100", |take| {
             transposed(take, 2048, 1024, true);
         }),
+        Workload::new("gather_into_column_major_x1", |take| into_column_major(take, 205, 102)),
+        Workload::new("gather_into_column_major_x10", |take| into_column_major(take, 648, 324)),
+        Workload::new("gather_into_column_major_x100", |take| into_column_major(take, 2048, 1024)),
         Workload::new("gather_permuted_cube", permuted_cube),
         Workload::new("gather_reversed", reversed),
         Workload::new("gather_stepped", stepped),
@@ -246,6 +249,19 @@ fn transposed(take: Take<'_>, len: usize, count: usize, column_major: bool) {
         },
     )
     .give(take);
+}
+
+/// Rows of a matrix into a column-major one, beside selecting them first.
+fn into_column_major(take: Take<'_>, len: usize, count: usize) {
+    let matrix = floats((len, len));
+    let idx = indices(count, len);
+    let selected = positions(&idx);
+    let answer = naive::gather(matrix.view(), idx.view(), 0, 0);
+    let start = || blank((count, len).set_f(true));
+    Ways::to(&answer)
+        .into("into", start, |out| matrix.gather_into(&idx, 0, out).unwrap())
+        .hand("by hand", start, |out| out.assign(&matrix.select(Axis(0), &selected)))
+        .give(take);
 }
 
 /// Along axis 0, against first copying to standard layout.

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use super::repeat;
 use crate::memory::cpu::{Rows, transpose};
 use crate::memory::tile::{Places, Tile};
+use crate::threshold::threshold;
 
 /// The kernel for elements of so many bytes, from the selected to the listed
 /// array where `GATHER`, else back.
@@ -34,17 +35,21 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     // Steps are whole elements.
     let steps = [tile.inner.selected, tile.inner.listed].map(|step| step / N as isize);
     let (step, place) = ends::<GATHER, _>(steps[0], steps[1]);
-    if let (true, true, 1, Places::Every(every)) = (GATHER, tile.adjacent, place, tile.places) {
-        // SAFETY: the caller's promise.
-        return unsafe {
-            match N {
-                1 => transposed::<1, 16>(tile, every),
-                2 => transposed::<2, 8>(tile, every),
-                4 => transposed::<4, 4>(tile, every),
-                8 => transposed::<8, 2>(tile, every),
-                _ => transposed::<16, 1>(tile, every),
-            }
-        };
+    if let (true, Places::Every(every)) = (GATHER, tile.places) {
+        let adjacent = tile.adjacent && place == 1;
+        let apart = step == 1 && place != 1 && every == N as isize;
+        if adjacent || apart {
+            // SAFETY: the caller's promise.
+            return unsafe {
+                match N {
+                    1 => matrix::<1, 16>(tile, every, adjacent),
+                    2 => matrix::<2, 8>(tile, every, adjacent),
+                    4 => matrix::<4, 4>(tile, every, adjacent),
+                    8 => matrix::<8, 2>(tile, every, adjacent),
+                    _ => matrix::<16, 1>(tile, every, adjacent),
+                }
+            };
+        }
     }
     tile.each_row(|selected, listed| {
         let (from, to) = ends::<GATHER, _>(selected, listed);
@@ -64,6 +69,20 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     });
 }
 
+/// A matrix that is transposed on its way: of entries that are `adjacent`, each the next
+/// element of the source, or of rows of the source that entries select.
+///
+/// # Safety
+/// That of [`transposed`] or [`rows_transposed`].
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn matrix<const N: usize, const M: usize>(tile: &Tile<'_>, every: isize, adjacent: bool) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if adjacent { transposed::<N, M>(tile, every) } else { rows_transposed::<N, M>(tile) }
+    }
+}
+
 /// Entries that follow each other in the source, of rows that are dense in the
 /// destination: a matrix transposed.
 ///
@@ -80,6 +99,50 @@ unsafe fn transposed<const N: usize, const M: usize>(tile: &Tile<'_>, every: isi
         let to = Rows { first: listed, step: every };
         // SAFETY: the caller's promise.
         unsafe { transpose::<N, M>(from, to, tile.inner.len, tile.offsets.len()) };
+    }
+}
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// Rows that are put side by side before they are transposed.
+const SIDE_BY_SIDE: usize = threshold(256, 4);
+
+/// Rows that are dense in the source, of entries that follow each other in the list. They
+/// lie anywhere, so as much of each as a line holds is put beside the others first.
+///
+/// # Safety
+/// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for plain elements of `N`
+/// bytes, of which `M` make 16.
+#[allow(unsafe_code)]
+unsafe fn rows_transposed<const N: usize, const M: usize>(tile: &Tile<'_>) {
+    let mut room = [[MaybeUninit::<u8>::uninit(); LINE]; SIDE_BY_SIDE];
+    let first = room.as_mut_ptr().cast::<u8>();
+    for turn in 0..tile.outer.len {
+        let (selected, listed) = tile.turn(turn);
+        for column in (0..tile.inner.len).step_by(LINE / N) {
+            let columns = (tile.inner.len - column).min(LINE / N);
+            let selected = selected.wrapping_add(column * N);
+            let before = tile.inner.listed.wrapping_mul(column as isize);
+            let mut to = Rows { first: listed.wrapping_offset(before), step: tile.inner.listed };
+            for offsets in tile.offsets.chunks(SIDE_BY_SIDE) {
+                // SAFETY: the caller's promise, for these columns of each row; the room has
+                // as many lines.
+                unsafe {
+                    for (line, &offset) in offsets.iter().enumerate() {
+                        let (from, to) = (selected.wrapping_offset(offset), first.add(line * LINE));
+                        if columns * N == LINE {
+                            from.copy_to_nonoverlapping(to, LINE);
+                        } else {
+                            from.copy_to_nonoverlapping(to, columns * N);
+                        }
+                    }
+                    let from = Rows { first: first.cast_const(), step: LINE as isize };
+                    transpose::<N, M>(from, to, offsets.len(), columns);
+                }
+                to.first = to.first.wrapping_add(offsets.len() * N);
+            }
+        }
     }
 }
 
