@@ -187,6 +187,9 @@ fn far_floor<const N: usize>(mut sum: [u64; N], count: u64) -> [u64; N] {
 /// are the integer.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 
+/// `2^23` and half as much, which is the same for `f32`.
+const SHORT_MAGIC: f32 = 12_582_912.0;
+
 /// Whether a sum is near enough to zero for [`near_floor`].
 #[inline(always)]
 pub(crate) fn near(sum: i64) -> bool {
@@ -218,13 +221,69 @@ pub(crate) fn floor_by(sum: i32, by: f64) -> i32 {
     (middle + MAGIC).to_bits() as i32
 }
 
+/// The same for sums of up to 48 bits, and quotients of up to 32; only the low 32 bits of
+/// the floor are that. Counts have up to 16 bits.
+#[inline(always)]
+pub(crate) fn wide_floor_by(sum: u64, by: f64) -> u32 {
+    let float = f64::from_bits(sum.wrapping_add(MAGIC.to_bits())) - MAGIC;
+    let middle = float * by + (by - 1.0) / 2.0;
+    (middle + MAGIC).to_bits() as u32
+}
+
+/// The same by way of `f32`, for sums of 16 bits and quotients of 8.
+#[inline(always)]
+pub(crate) fn short_floor_by(sum: u16, by: f32) -> u32 {
+    let middle = f32::from(sum) * by + (by - 1.0) / 2.0;
+    (middle + SHORT_MAGIC).to_bits()
+}
+
 /// The floor of `sum / count` by way of `f32`, for sums of up to 20 bits and counts of up
 /// to 12. `(sum + 1/2) / count` is at least `1 / (2 count)` away from any integer, which is
 /// more than `f32` rounds it by.
 #[inline(always)]
 pub(crate) fn short_floor(sum: i32, count: i32) -> i32 {
-    /// `2^23` and half as much.
-    const MAGIC: f32 = 12_582_912.0;
     let middle = (sum as f32 + 0.5) / count as f32 - 0.5;
-    ((middle + MAGIC).to_bits() as i32).wrapping_sub(MAGIC.to_bits() as i32)
+    ((middle + SHORT_MAGIC).to_bits() as i32).wrapping_sub(SHORT_MAGIC.to_bits() as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{floor_by, short_floor_by, wide_floor_by};
+
+    /// Sums on both sides of every multiple of a count that is a mean near `mean`.
+    fn around(count: u64, mean: u64) -> [u64; 3] {
+        [mean * count, mean * count + count / 2, mean * count + (count - 1)]
+    }
+
+    #[test]
+    fn quotients_of_16_bits() {
+        for count in 1..=257_u16 {
+            for mean in 0..=255 {
+                for sum in around(count.into(), mean) {
+                    let Ok(sum) = u16::try_from(sum) else { continue };
+                    let found = short_floor_by(sum, f32::from(count).recip());
+                    assert_eq!(found as u8, mean as u8, "{sum} / {count}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "many quotients")]
+    fn quotients_of_larger_sums() {
+        for count in 1..=1_u64 << 16 {
+            let by = (count as f64).recip();
+            for mean in
+                [0, 1, 254, 65_534, 65_535, 1 << 24, u64::from(u32::MAX) - 1, u32::MAX.into()]
+            {
+                for sum in around(count, mean) {
+                    assert_eq!(u64::from(wide_floor_by(sum, by)), mean, "{sum} / {count}");
+                    let Ok(sum) = i32::try_from(sum) else { continue };
+                    assert_eq!(floor_by(sum, by), mean as i32, "{sum} / {count}");
+                    let below = -1 - sum;
+                    assert_eq!(floor_by(below, by), -1 - mean as i32, "{below} / {count}");
+                }
+            }
+        }
+    }
 }

@@ -10,7 +10,10 @@ use std::{fmt, mem};
 
 pub(crate) use arithmetic::Arithmetic;
 pub(crate) use combining::{Combining, scatter_attributes};
-pub(crate) use mean::{Divide, Running, Widened, floor_by, near, near_floor, short_floor};
+pub(crate) use mean::{
+    Divide, Running, Widened, floor_by, near, near_floor, short_floor, short_floor_by,
+    wide_floor_by,
+};
 
 use crate::error::{Error, Result};
 use crate::memory::Kernels;

@@ -5,7 +5,7 @@ use ndarray::{Array2, ArrayD};
 use opkernels::{OutOfBounds, Reduction};
 
 use crate::common::oracle::{self, Kind, Reducing};
-use crate::common::{Numbers, array_of, assert_same, calls, plan_of, settled};
+use crate::common::{Numbers, Reduce, array_of, assert_same, calls, plan_of, settled};
 
 fn on_every_pool<R: Send>(run: impl Fn() -> R + Sync, check: impl Fn(R)) {
     for threads in [1, 2, 4] {
@@ -77,6 +77,57 @@ fn scatters() {
                 }
             });
         }
+    }
+}
+
+/// Rows of what builds up beside its target, in batches with indices of their own, with the
+/// same ones, and in none; some of the indices are out of bounds.
+fn rows_beside<A: Reduce>() {
+    let batches = Kind::Slices { axis: 1, batch_dims: 1 };
+    let (shared, alone) =
+        (Kind::Slices { axis: 1, batch_dims: 0 }, Kind::Slices { axis: 0, batch_dims: 0 });
+    for (kind, shape, indices) in [
+        (batches, vec![30, 20, 21], vec![30, 25]),
+        (batches, vec![2, 90, 85], vec![2, 200]),
+        (shared, vec![30, 20, 21], vec![25]),
+        (shared, vec![2, 150, 16], vec![300]),
+        (alone, vec![400, 70], vec![1000]),
+        (alone, vec![3, 70], vec![400]),
+        (Kind::Tuples { batch_dims: 0 }, vec![12, 20, 70], vec![300, 2]),
+    ] {
+        let data = array_of::<A>(&shape, 1);
+        let mut numbers = Numbers(3);
+        let tuples = matches!(kind, Kind::Tuples { .. });
+        let (end, mode) = if tuples { (12, OutOfBounds::Error) } else { (35, OutOfBounds::Skip) };
+        let indices = ArrayD::from_shape_simple_fn(indices, || numbers.below(end) as i32 - 3);
+        let wide = indices.mapv(i128::from);
+        let updates = oracle::updates_shape(kind, data.shape(), &wide.mapv(|_| 0)).unwrap();
+        let updates = array_of::<A>(&updates, 2);
+        for reduction in [Reduction::Sub, Reduction::Mean] {
+            for use_init_val in [true, false] {
+                let how = Reducing { reduction, use_init_val, mode };
+                let expected = oracle::reduce_of(kind, &data, &wide, &updates, &how);
+                let Ok(expected) = expected else { continue };
+                let expected = settled(reduction, &expected);
+                let run = || {
+                    let (indices, updates) = (indices.view(), updates.view());
+                    calls::reduced(kind, &data.view(), &indices, &updates, &how).unwrap()
+                };
+                on_every_pool(run, |output| assert_same(&settled(reduction, &output), &expected));
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_beside_their_targets() {
+    rows_beside::<u8>();
+    rows_beside::<i16>();
+    rows_beside::<u32>();
+    #[cfg(feature = "half")]
+    {
+        rows_beside::<half::f16>();
+        rows_beside::<half::bf16>();
     }
 }
 

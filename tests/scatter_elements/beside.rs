@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, ArrayD, Axis, aview0, aview1};
 use opkernels::{OutOfBounds, Reduction, ScatterElements, ScatterElementsExt};
 
-use crate::common::oracle::{self, Scatter};
+use crate::common::oracle;
 use crate::common::{Laid, Layout, Numbers, Reduce, array_of, assert_same, settled};
 
 const REDUCTIONS: [Reduction; 4] =
@@ -27,7 +27,7 @@ fn in_layouts<A: Reduce>(shape: [usize; 2], updates: usize, broadcast: bool) {
         for reduction in REDUCTIONS.into_iter().filter(|&reduction| A::defines(reduction)) {
             for use_init_val in [true, false] {
                 let mode = OutOfBounds::Error;
-                let scatter = Scatter { axis: axis as i128, reduction, use_init_val, mode };
+                let scatter = oracle::Scatter { axis: axis as i128, reduction, use_init_val, mode };
                 let expected = oracle::reduce(&data, &indices, &values, &scatter).unwrap();
                 let expected = settled(reduction, &expected);
                 for layout in Layout::all(2) {
@@ -144,7 +144,7 @@ fn means_of_many_integers() {
 #[cfg(feature = "half")]
 mod halves {
     use half::{bf16, f16};
-    use opkernels::ReduceElement;
+    use opkernels::{ReduceElement, Scatter, ScatterExt};
 
     use super::*;
 
@@ -153,8 +153,18 @@ mod halves {
         (0..=u16::MAX).map(from_bits).collect()
     }
 
+    /// What one update makes of a value.
+    fn right(reduction: Reduction, held: f32, update: f32) -> f32 {
+        match reduction {
+            Reduction::Sum => held + update,
+            Reduction::Sub => held - update,
+            Reduction::Prod => held * update,
+            _ => (held + update) / 2.0,
+        }
+    }
+
     /// Every element is rounded as the type itself rounds, and elements without
-    /// updates keep their bits, NaN included.
+    /// updates keep their bits, NaN included, one by one and in rows.
     fn rounds<A: ReduceElement>(
         from_bits: fn(u16) -> A,
         to_bits: fn(A) -> u16,
@@ -181,13 +191,26 @@ mod halves {
                     continue;
                 }
                 let (held, update) = (to_f32(data[k]), to_f32(updates[k / 2]));
-                let right = match reduction {
-                    Reduction::Sum => held + update,
-                    Reduction::Sub => held - update,
-                    Reduction::Prod => held * update,
-                    _ => (held + update) / 2.0,
-                };
+                let right = right(reduction, held, update);
                 assert!(same(found, right), "{reduction} of {held} and {update}, {k}");
+            }
+            // The same in rows, of which the odd ones are left alone, and then the even ones.
+            let rows = data.view().into_shape_with_order((1 << 10, 64)).unwrap();
+            for alone in [1, 0] {
+                let touched: Vec<u32> = (0..1 << 9).map(|k| 2 * k + 1 - alone).collect();
+                let updates = updates.view().into_shape_with_order((1 << 9, 64)).unwrap();
+                let attributes = Scatter::along(0).reduction(reduction);
+                let output = rows.scatter_with(&touched, &updates, attributes).unwrap();
+                for ((k, j), &found) in output.indexed_iter() {
+                    let held = rows[[k, j]];
+                    if k % 2 == alone as usize {
+                        assert_eq!(to_bits(found), to_bits(held), "untouched by {reduction}");
+                        continue;
+                    }
+                    let (held, update) = (to_f32(held), to_f32(updates[[k / 2, j]]));
+                    let right = right(reduction, held, update);
+                    assert!(same(found, right), "{reduction} of {held} and {update} in rows");
+                }
             }
         }
     }

@@ -15,15 +15,18 @@ fn means<A>(most: u32, signed: bool)
 where
     A: ReduceElement + TryFrom<i128, Error: Debug> + PartialEq + Debug,
 {
-    let counts: &[usize] =
-        if cfg!(miri) { &[1, 3, 16] } else { &[1, 2, 3, 7, 16, 100, 4095, 4096, 65_536] };
+    let counts: &[usize] = if cfg!(miri) {
+        &[1, 3, 16]
+    } else {
+        &[1, 2, 3, 7, 16, 100, 256, 257, 4095, 4096, 32_767, 32_768, 65_535, 65_536]
+    };
     for &count in counts {
         // Of many, those whose sums have about as many bits as what holds them.
         let full = |bits: u32| {
             let sum = bits + (usize::BITS - count.leading_zeros()) + 1;
             [20, 32, 40, 48, 64].iter().any(|&held: &u32| held.abs_diff(sum) <= 1)
         };
-        for bits in (0..=most).filter(|&bits| count < 100 || full(bits)) {
+        for bits in (0..=most).filter(|&bits| count < 100 || bits == most || full(bits)) {
             let (largest, least) = ((1 << bits) - 1, if signed { -(1 << bits) } else { 0 });
             let mut numbers = Numbers(bits.into());
             let range = largest - least + 1;
@@ -51,7 +54,10 @@ where
     let column: ArrayD<A> =
         updates.iter().map(|&update| element(update)).collect::<ndarray::Array1<A>>().into_dyn();
     let lanes = column.broadcast(IxDyn(&[2, count])).unwrap().to_owned();
-    let rows = column.insert_axis(Axis(1)).broadcast(IxDyn(&[count, 5])).unwrap().to_owned();
+    let column = column.insert_axis(Axis(1));
+    // Of what is reduced some columns at a time, and of what is not.
+    let rows = [5, if count < 1000 { 81 } else { 17 }]
+        .map(|width| column.broadcast(IxDyn(&[count, width])).unwrap().to_owned());
     for init in [true, false] {
         let sum = updates.iter().sum::<i128>() + if init { held } else { 0 };
         let mean = element(sum.div_euclid(count as i128 + i128::from(init)));
@@ -65,11 +71,13 @@ where
         assert!(found.slice(s![.., 0]).iter().all(|&one| one == mean), "lanes, {}", case());
         assert!(found.slice(s![.., 1..]).iter().all(|&one| one == element(held)), "{}", case());
 
-        let data = Array2::from_elem((2, 5), element(held));
-        let attributes = Scatter::along(0).reduction(Reduction::Mean).use_init_val(init);
-        let found = data.scatter_with(&vec![0_u8; count], &rows, attributes).unwrap();
-        assert!(found.row(0).iter().all(|&one| one == mean), "rows, {}", case());
-        assert!(found.row(1).iter().all(|&one| one == element(held)), "{}", case());
+        for rows in &rows {
+            let data = Array2::from_elem((2, rows.shape()[1]), element(held));
+            let attributes = Scatter::along(0).reduction(Reduction::Mean).use_init_val(init);
+            let found = data.scatter_with(&vec![0_u8; count], rows, attributes).unwrap();
+            assert!(found.row(0).iter().all(|&one| one == mean), "rows, {}", case());
+            assert!(found.row(1).iter().all(|&one| one == element(held)), "{}", case());
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::arch::x86_64::{
     __m128i, __m256, _MM_FROUND_TO_NEAREST_INT, _mm_blendv_epi8, _mm_loadu_si128, _mm_packs_epi32,
-    _mm_storeu_si128, _mm256_castps_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi32,
-    _mm256_cvtph_ps, _mm256_cvtps_ph, _mm256_extracti128_si256, _mm256_loadu_ps, _mm256_storeu_ps,
+    _mm_set1_epi16, _mm_storeu_si128, _mm_xor_si128, _mm256_castps_si256, _mm256_castsi256_si128,
+    _mm256_cmpeq_epi32, _mm256_cvtph_ps, _mm256_cvtps_ph, _mm256_extracti128_si256,
+    _mm256_loadu_ps, _mm256_storeu_ps,
 };
 
 /// A proof that the processor has F16C and AVX2.
@@ -32,6 +33,49 @@ impl F16c {
         // SAFETY: the caller's promise; the processor has these instructions,
         // as the proof says.
         unsafe { widen(halves, floats, len) }
+    }
+
+    /// Converts a block of `f16`, given as their bits, with these inverted.
+    ///
+    /// # Safety
+    /// So many halves can be read.
+    #[allow(unsafe_code)]
+    #[inline(always)]
+    pub(in crate::memory) unsafe fn widen_block<const N: usize>(
+        self,
+        halves: *const u16,
+        flip: u16,
+    ) -> [f32; N] {
+        const { assert!(N.is_multiple_of(BLOCK)) };
+        let mut floats = [0.0; N];
+        for done in (0..N).step_by(BLOCK) {
+            // SAFETY: the caller's promise; the processor has these instructions,
+            // as the proof says.
+            unsafe {
+                let block = _mm_loadu_si128(halves.add(done).cast());
+                let block = _mm_xor_si128(block, _mm_set1_epi16(flip as i16));
+                _mm256_storeu_ps(floats.as_mut_ptr().add(done), _mm256_cvtph_ps(block));
+            }
+        }
+        floats
+    }
+
+    /// Rounds a block to `f16`, to nearest, even.
+    #[allow(unsafe_code)]
+    #[inline(always)]
+    pub(in crate::memory) fn narrow_block<const N: usize>(self, floats: [f32; N]) -> [u16; N] {
+        const { assert!(N.is_multiple_of(BLOCK)) };
+        let mut halves = [0; N];
+        for done in (0..N).step_by(BLOCK) {
+            // SAFETY: blocks lie within the arrays; the processor has these
+            // instructions, as the proof says.
+            unsafe {
+                let block = _mm256_loadu_ps(floats.as_ptr().add(done));
+                let new = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(block);
+                _mm_storeu_si128(halves.as_mut_ptr().add(done).cast(), new);
+            }
+        }
+        halves
     }
 
     /// Rounds to `f16`, to nearest, even; those whose value is that of the float

@@ -4,6 +4,7 @@
 
 use std::ops::BitOr;
 
+use super::rows::{self, Rows};
 use super::runs::{pairwise, widest};
 use crate::reduction::{floor_by, near, near_floor, short_floor};
 
@@ -11,6 +12,8 @@ use crate::reduction::{floor_by, near, near_floor, short_floor};
 pub(crate) trait Integer: Copy + 'static {
     /// The unsigned integer of the same size.
     type Bits: Bits;
+    /// How means of whole rows are made, if not like others.
+    const ROWS: Option<Rows>;
     /// Its low bits.
     fn low(self) -> i64;
     /// The bits that do not repeat the sign.
@@ -26,9 +29,10 @@ pub(crate) trait Bits: Copy + Default + BitOr<Output = Self> + 'static {
 }
 
 macro_rules! integers {
-    ($($bits:ident: $signed:ident;)*) => {$(
+    ($($bits:ident: $signed:ident, $rows:path;)*) => {$(
         impl Integer for $bits {
             type Bits = $bits;
+            const ROWS: Option<Rows> = $rows(0);
 
             #[inline(always)]
             fn low(self) -> i64 {
@@ -42,6 +46,7 @@ macro_rules! integers {
 
         impl Integer for $signed {
             type Bits = $bits;
+            const ROWS: Option<Rows> = $rows($signed::MIN as u32);
 
             #[inline(always)]
             fn low(self) -> i64 {
@@ -65,7 +70,13 @@ macro_rules! integers {
         }
     )*};
 }
-integers! { u8: i8; u16: i16; u32: i32; u64: i64; u128: i128; }
+integers! {
+    u8: i8, rows::means::<u8>;
+    u16: i16, rows::means::<u16>;
+    u32: i32, rows::means::<u32>;
+    u64: i64, rows::none;
+    u128: i128, rows::none;
+}
 
 /// How many bits the largest of some elements needs beside its sign.
 ///

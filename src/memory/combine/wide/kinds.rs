@@ -16,6 +16,7 @@
 
 use super::super::kernels::{self, Run};
 use super::integers::{self, Integer};
+use super::rows::Rows;
 use super::slots;
 use crate::reduction::{Reduction, Running, Widened};
 
@@ -58,6 +59,8 @@ pub(crate) struct Wide {
     pub(super) empty: [u8; 4],
     /// None where means are counted by their slots.
     pub(super) divide_row: Option<DivideRow>,
+    /// How whole rows are reduced, if not like that.
+    pub(super) rows: Option<Rows>,
 }
 
 /// What decides how a mean is kept.
@@ -92,6 +95,7 @@ pub(crate) fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Wid
         add: slots::add::<A>,
         empty: ZEROS,
         divide_row: None,
+        rows: None,
     })
 }
 
@@ -157,6 +161,7 @@ fn in_64_bits<A: Integer>() -> Wide {
         add: kernels::sum::<u64>(),
         empty: ZEROS,
         divide_row: Some(integers::divide_row),
+        rows: A::ROWS,
     }
 }
 
@@ -211,6 +216,10 @@ impl Extent {
 /// Half precision builds up in `f32`.
 #[cfg(feature = "half")]
 pub(crate) fn half<A: super::halves::Half>(reduction: Reduction, extent: Extent) -> Option<Wide> {
+    use super::rows::How;
+
+    /// That of a half.
+    const SIGN: u32 = 0x8000;
     let in_f32 = |add: Run, empty: f32| Wide {
         element: size_of::<A>(),
         value: 4,
@@ -221,6 +230,13 @@ pub(crate) fn half<A: super::halves::Half>(reduction: Reduction, extent: Extent)
         add,
         empty: empty.to_ne_bytes(),
         divide_row: None,
+        rows: match reduction {
+            Reduction::Sum => Some((0, false)),
+            Reduction::Sub => Some((SIGN, false)),
+            Reduction::Mean => Some((0, true)),
+            _ => None,
+        }
+        .map(|(flip, mean)| Rows { run: A::FOLD_ROW, how: How { flip, mean } }),
     };
     Some(match reduction {
         Reduction::Sum => in_f32(kernels::sum::<f32>(), 0.0),

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! Where updates touch little of the target, they are sorted by target first,
-//! and only those that are touched have slots.
+//! and only those that are touched have slots. Most rows are listed by target, too,
+//! and need no slots (`listed.rs`).
 
 mod adds;
 mod bits;
@@ -22,6 +23,8 @@ mod counts;
 mod halves;
 mod integers;
 mod kinds;
+mod listed;
+mod rows;
 mod runs;
 mod slots;
 mod sparse;
@@ -41,6 +44,7 @@ pub(crate) use self::kinds::{
     DivideRow, Significant, Widely, large_integer, running, small_integer,
 };
 pub(in crate::memory) use self::kinds::{Extent, Wide};
+use self::listed::Listed;
 pub(crate) use self::slots::divide_row;
 use super::Kernels;
 use super::kernels::Plain;
@@ -72,6 +76,10 @@ fn near() -> usize {
 /// so several are better than one.
 const ABREAST: usize = threshold(16, 2);
 
+/// Bands of rows are wider: each band goes through all indices, and reads a part of
+/// each row.
+const ABREAST_IN_ROWS: usize = threshold(256, 2);
+
 /// Below this width of rows, counts of their own do not pay.
 pub(in crate::memory) const WIDE_ROW: usize = 4;
 
@@ -102,6 +110,55 @@ pub(in crate::memory) struct Building<'b> {
 #[allow(unsafe_code)]
 unsafe impl Sync for Building<'_> {}
 
+impl Building<'_> {
+    /// How many targets a lane has.
+    fn targets(&self) -> usize {
+        self.components.iter().map(|one| one.len).product()
+    }
+
+    /// Walks over two arrays, of which the listed one has elements of the size
+    /// that is given; false where an index is refused.
+    ///
+    /// # Safety
+    /// The loops and components are over these arrays, with the steps of each,
+    /// from here on, and the kernel is for their elements.
+    #[allow(unsafe_code)]
+    #[inline(never)]
+    unsafe fn walk(
+        &self,
+        mut loops: Loops,
+        components: &Components,
+        from: Offsets,
+        (selected, listed, size): (*mut u8, *const u8, usize),
+        kernel: &dyn Kernel,
+    ) -> bool {
+        loops.retain(|one| one.len > 1);
+        let (walk, rest) = Walk::new(loops, components.clone(), Order::Selected);
+        let outside = AtomicBool::new(false);
+        for mut walk in std::iter::once(walk).chain(rest.map(|rest| *rest)) {
+            walk.base = walk.base.after(1, from);
+            let run = Run {
+                walk: &walk,
+                indices: Some(&self.indices),
+                policy: self.policy,
+                selected,
+                listed: listed.cast_mut(),
+                size,
+                kernel,
+                spread: walk.is_spread(),
+                outside: &outside,
+            };
+            // SAFETY: the caller's promise: loops over two arrays, of which one
+            // may be the slots, with the steps of each.
+            #[allow(unsafe_code)]
+            unsafe {
+                run.run(Cut::Entries(1), 1);
+            }
+        }
+        !outside.into_inner()
+    }
+}
+
 /// Room for slots, aligned for any.
 type Room = Vec<MaybeUninit<u128>>;
 
@@ -122,11 +179,12 @@ pub(in crate::memory) fn fold_wide(building: &Building<'_>) -> Result<bool> {
     merge(&mut lanes);
     let extent = |rows: bool| Extent { updates, rows, bits: building.size as u32 * 8 };
     let wide = |extent: Extent| building.kernels.wide(building.reduction, extent);
+    let Some(apart) = wide(extent(false)) else { return Ok(true) };
+    if let Some(listed) = Listed::of(building, &lanes, &apart) {
+        return listed.fold();
+    }
     if building.sparse {
-        return match wide(extent(false)) {
-            Some(wide) => sparse::fold(building, &wide, &lanes),
-            None => Ok(true),
-        };
+        return sparse::fold(building, &apart, &lanes);
     }
     let across = building.components.iter().map(|one| one.step.unsigned_abs()).min();
     let row = lanes.pop().unwrap_or(Loop::ONCE);
@@ -170,7 +228,7 @@ struct Rooms {
 impl Plan<'_> {
     fn fold(&self, updates: usize) -> Result<bool> {
         let Plan { building, row, .. } = self;
-        let bins: usize = building.components.iter().map(|one| one.len).product();
+        let bins = building.targets();
         let lane_bytes = bins.saturating_mul(self.wide.slot).max(1);
         let turns = turns(&self.lanes);
         let lanes = turns * row.len;
@@ -178,10 +236,12 @@ impl Plan<'_> {
         let parts = parallel::parts(cost).min(parallel::threads());
         // As many as stay near, but so few that each thread has some.
         let share = row.len.div_ceil(parts);
-        let width = match self.inside {
-            true => (near() / lane_bytes).min(share).max(ABREAST),
-            false => (nearest() / lane_bytes).min(share).max(1),
+        let (bytes, least) = match (self.inside, self.rows) {
+            (true, true) => (near(), ABREAST_IN_ROWS),
+            (true, false) => (near(), ABREAST),
+            (false, _) => (nearest(), 1),
         };
+        let width = (bytes / lane_bytes).min(share).max(least);
         let width = width.min(row.len);
         let bands = row.len.div_ceil(width);
         let groups = turns * bands;
@@ -246,7 +306,8 @@ impl Group<'_> {
             // SAFETY: `adds` goes over the updates of these lanes, with the steps
             // of slots in the place of the target's; all slots have been started.
             #[allow(unsafe_code)]
-            if !unsafe { self.run(adds.clone(), &components, from, arrays, *kernel) } {
+            let all = unsafe { building.walk(adds.clone(), &components, from, arrays, *kernel) };
+            if !all {
                 return false;
             }
         }
@@ -333,51 +394,10 @@ impl Group<'_> {
         // of counts in the place of the target's; one value stands for all
         // updates.
         #[allow(unsafe_code)]
-        let all = unsafe { self.run(loops, &components, from, arrays, &Plain(count)) };
+        let all =
+            unsafe { self.plan.building.walk(loops, &components, from, arrays, &Plain(count)) };
         rooms.counted = all.then_some(self.turn);
         all
-    }
-
-    /// Walks over two arrays, of which the listed one has elements of the size
-    /// that is given; false where an index is refused.
-    ///
-    /// # Safety
-    /// The loops and components are over these arrays, with the steps of each,
-    /// from here on, and the kernel is for their elements.
-    #[allow(unsafe_code)]
-    unsafe fn run(
-        &self,
-        mut loops: Loops,
-        components: &Components,
-        from: Offsets,
-        (selected, listed, size): (*mut u8, *const u8, usize),
-        kernel: &dyn Kernel,
-    ) -> bool {
-        let building = self.plan.building;
-        loops.retain(|one| one.len > 1);
-        let (walk, rest) = Walk::new(loops, components.clone(), Order::Selected);
-        let outside = AtomicBool::new(false);
-        for mut walk in std::iter::once(walk).chain(rest.map(|rest| *rest)) {
-            walk.base = walk.base.after(1, from);
-            let run = Run {
-                walk: &walk,
-                indices: Some(&building.indices),
-                policy: building.policy,
-                selected,
-                listed: listed.cast_mut(),
-                size,
-                kernel,
-                spread: walk.is_spread(),
-                outside: &outside,
-            };
-            // SAFETY: the caller's promise: loops over two arrays, of which one
-            // may be the slots, with the steps of each.
-            #[allow(unsafe_code)]
-            unsafe {
-                run.run(Cut::Entries(1), 1);
-            }
-        }
-        !outside.into_inner()
     }
 }
 
