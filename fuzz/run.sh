@@ -7,19 +7,23 @@
 #
 # Starts from the kept inputs in tests/corpus/inputs and what earlier runs left
 # in fuzz/corpus. Ends with the first input that fails, which then lies in
-# fuzz/artifacts. Installs cargo-fuzz where it is missing; takes the nightly
-# toolchain where there is one, else lets the stable one behave like it.
+# fuzz/artifacts. Needs a C++ compiler; installs cargo-fuzz where it is missing; takes
+# the nightly toolchain where there is one, else lets the stable one behave like it.
 #
 # fuzz/run.sh keep
 # instead replaces the kept inputs, which cargo test replays, by the 45 of each
 # target that reach most of the code.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
+. ../scripts/common.sh
+
+need_cargo
+need_program "${CXX:-c++}" "apt-get install g++, or your system's package of a C++ compiler"
 
 targets=(faults gather gather_elements gather_nd roll scatter scatter_elements scatter_nd)
 kept=../tests/corpus/inputs
 toolchain=()
-if rustup toolchain list 2>/dev/null | grep -q ^nightly-; then
+if rustup toolchain list 2>/dev/null | grep -q '^nightly-[^0-9]'; then
   toolchain=(+nightly)
 else
   export RUSTC_BOOTSTRAP=1

@@ -25,11 +25,11 @@ need_target_linux() {
   [[ $(rustc -vV) == *"host: $linux"* ]] || fail "this script runs on a host of $linux only"
 }
 
-# A nightly toolchain with these components.
+# The nightly toolchain, not one of a date, with these components.
 need_nightly() {
   command -v rustup >/dev/null || fail "rustup is missing: see https://rustup.rs"
   local component
-  rustup toolchain list | grep -q ^nightly- || rustup toolchain install nightly --profile minimal
+  rustup toolchain list | grep -q '^nightly-[^0-9]' || rustup toolchain install nightly --profile minimal
   for component in "$@"; do
     rustup component list --toolchain nightly --installed | grep -q "^$component" ||
       rustup component add --toolchain nightly "$component"

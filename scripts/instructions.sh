@@ -12,6 +12,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/common.sh
 
+need_cargo
 bounds=benches/instructions.txt
 compiler="$(rustc --version), $(uname -m)"
 if [[ ${1:-} == check ]]; then

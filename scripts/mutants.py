@@ -21,6 +21,7 @@ import hashlib
 import json
 import math
 import os
+import platform
 import re
 import resource
 import shutil
@@ -321,6 +322,10 @@ def prepared(mutants):
 
 
 def main():
+    if platform.system() != "Linux" or platform.machine() != "x86_64":
+        sys.exit("this script runs on x86-64 Linux only")
+    if not shutil.which("cargo"):
+        sys.exit("cargo is missing: see https://rustup.rs")
     OUT.mkdir(parents=True, exist_ok=True)
     if not shutil.which("cargo-mutants"):
         subprocess.run("cargo install cargo-mutants --locked".split(), check=True)

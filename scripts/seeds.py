@@ -11,6 +11,7 @@ import array
 import hashlib
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -88,6 +89,8 @@ class Layout:
 
 
 def main():
+    if not shutil.which("cargo"):
+        sys.exit("cargo is missing: see https://rustup.rs")
     program, layout, reached = build(), None, {}
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "one.profraw"
