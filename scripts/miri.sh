@@ -12,9 +12,10 @@
 #
 # Without a name, all five. Thresholds are small under Miri (src/threshold.rs), so
 # that tens of elements reach every way to do work, and the random inputs are few that
-# reach much (tests/corpus/seeds.txt). CORPUS_INPUTS makes them so many of each
-# operation, from number CORPUS_FIRST on, so that other runs can be shared out. Needs
-# rustup; installs a nightly toolchain with Miri where there is none.
+# reach much (tests/corpus/seeds.txt): 12 of each operation, an hour or two.
+# CORPUS_SHARD=1/4 takes every fourth of these, from the second on; CORPUS_INPUTS makes
+# them so many others of each operation, from number CORPUS_FIRST on. Needs rustup;
+# installs a nightly toolchain with Miri where there is none.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/common.sh
@@ -54,7 +55,7 @@ threads() {
   # Crossbeam, which rayon builds on, needs the looser rules.
   export MIRIFLAGS="$common -Zmiri-tree-borrows -Zmiri-num-cpus=4 -Zmiri-ignore-leaks"
   miri --test races
-  CORPUS_INPUTS=${CORPUS_INPUTS:-5} miri --features half,num-complex --test corpus numbers
+  CORPUS_SHARD=${CORPUS_SHARD:-0/4} miri --features half,num-complex --test corpus numbers
 }
 
 other() {
