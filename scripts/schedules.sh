@@ -5,7 +5,7 @@
 # (src/sync.rs) and goes on with the thread that it draws: random calls, each under
 # SCHEDULES (4) of them, and tasks that share a plan, under 100 times as many.
 # CORPUS_INPUTS sets how many calls each operation has (50), CORPUS_FIRST which is
-# the first.
+# the first. A schedule in which nothing goes on for 3 minutes ends the run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/common.sh

@@ -5,6 +5,11 @@
 #[path = "../../tests/corpus/case/mod.rs"]
 mod case;
 
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use ndarray::{Array1, Array2};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, MaxSteps, Runner};
@@ -25,7 +30,39 @@ fn run(scheduler: impl Scheduler + 'static, call: impl Fn() + Send + Sync + 'sta
     config.stack_size = 64 << 20;
     config.max_steps = MaxSteps::FailAfter(10_000_000);
     config.silence_warnings = true;
-    Runner::new(scheduler, config).run(call);
+    let schedules = Arc::new(AtomicUsize::new(0));
+    end_what_waits_for_itself(&schedules);
+    let begun = schedules.clone();
+    Runner::new(scheduler, config).run(move || {
+        begun.fetch_add(1, Ordering::Relaxed);
+        call();
+    });
+}
+
+/// Shuttle's threads are one of the system's. If one of them waits for a lock of the
+/// standard library (a `OnceLock`) that another has while it waits for parts, nothing goes
+/// on, as where rayon hands the thread that waits for parts a task that wants the lock. The
+/// program ends if no schedule began for minutes.
+fn end_what_waits_for_itself(schedules: &Arc<AtomicUsize>) {
+    let schedules = Arc::downgrade(schedules);
+    std::thread::spawn(move || {
+        let mut before = 0;
+        loop {
+            std::thread::sleep(Duration::from_secs(number_from("SCHEDULE_SECONDS", 180)));
+            let Some(now) = schedules.upgrade().map(|begun| begun.load(Ordering::Relaxed)) else {
+                return;
+            };
+            if now == before {
+                // Not by a macro, whose words a test keeps for itself.
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "schedule {now} does not end: a lock is held while parts run"
+                );
+                std::process::abort();
+            }
+            before = now;
+        }
+    });
 }
 
 /// Runs the check on inputs that a seed decides, each under several schedules.
