@@ -292,14 +292,16 @@ mod rayon_tasks {
     /// There is no loop to share out: one part writes it, and no other.
     #[test]
     fn a_single_large_element_is_written_once() {
-        let run = || {
+        // Not on the stack of the test, which is smaller.
+        #[inline(never)]
+        fn run() {
             let clones = AtomicUsize::new(0);
             let one = Array1::from_shape_simple_fn(1, || Counted { page: [7; _], clones: &clones });
             let gathered = one.gather(&[0], 0).unwrap();
             assert_eq!((clones.swap(0, Ordering::SeqCst), gathered[0].page[9]), (1, 7));
             let rolled = one.roll(1, 0).unwrap();
             assert_eq!((clones.swap(0, Ordering::SeqCst), rolled[0].page[9]), (1, 7));
-        };
+        }
         // Clones pass through the stack.
         rayon::ThreadPoolBuilder::new()
             .num_threads(3)
