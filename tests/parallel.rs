@@ -7,8 +7,8 @@ mod common;
 use common::{Laid, Layout, Numbers, REDUCTIONS, Reduce, Value, array_of, assert_same, settled};
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, Dimension, Zip, s};
 use opkernels::{
-    Error, Gather, GatherExt, OutOfBounds, Reduction, RollExt, Scatter, ScatterElements,
-    ScatterElementsExt, ScatterExt,
+    Error, Gather, GatherElementsExt, GatherExt, IndexPlan, OutOfBounds, Reduction, RollExt,
+    Scatter, ScatterElements, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt,
 };
 
 /// Runs on pools of 1, 2 and 4 threads.
@@ -106,6 +106,15 @@ fn gathered_words_in_every_mode() {
         let attributes = Gather::along(0).out_of_bounds(mode);
         assert_on_every_pool(|| data.gather_with(&indices, attributes), &expected.into_dyn());
     }
+}
+
+/// Few long rows of single elements, which parts cut anywhere.
+#[test]
+fn gathered_elements_of_long_rows() {
+    let data = array2::<f32>([3, 50], 1);
+    let indices = Array2::from_shape_fn((3, 70_001), |(row, k)| ((k * 7 + row) % 50) as i32);
+    let expected = Array2::from_shape_fn(indices.dim(), |(row, k)| data[[row, (k * 7 + row) % 50]]);
+    assert_on_every_pool(|| data.gather_elements(&indices, 1), &expected);
 }
 
 #[test]
@@ -331,6 +340,31 @@ fn scattered_messages() {
 
 /// All indices name one row, but for a single one: wherever that lies, it is
 /// followed.
+/// By a plan, tuples of which one number selects nothing, the other, or both.
+#[test]
+fn scattered_tuples_in_part_out_of_bounds() {
+    let shape = [40, 300];
+    let tuples = Array2::from_shape_fn((100_000, 2), |(k, number)| {
+        (k * [7, 31][number] % [44, 330][number]) as i64
+    });
+    let updates = Array1::from_shape_fn(100_000, |k| k as i64);
+    let mut expected = Array2::<i64>::ones(shape);
+    let mut counts = Array2::<u32>::zeros(shape);
+    for (tuple, update) in tuples.rows().into_iter().zip(&updates) {
+        let place = [tuple[0] as usize, tuple[1] as usize];
+        if let Some(sum) = expected.get_mut(place) {
+            *sum += update;
+            counts[place] += 1;
+        }
+    }
+    let scattered = || {
+        let plan = IndexPlan::tuples(&tuples, &shape, OutOfBounds::Skip)?;
+        assert_eq!(plan.counts()?, counts.flatten());
+        Array2::ones(shape).scatter_nd_with(&plan, &updates, ScatterNd::sum())
+    };
+    assert_on_every_pool(scattered, &expected);
+}
+
 #[test]
 fn scattered_to_one_row_but_for_one_index() {
     let (rows, width) = (45_000, 7);

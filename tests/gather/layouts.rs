@@ -115,6 +115,7 @@ fn channels_of_views() {
         picture.slice(s![.., .., ..;-1]),
         picture.slice(s![.., .., ..;2]),
         picture.slice(s![.., .., 1..3]),
+        picture.slice(s![.., ..5, ..]),
         picture.slice(s![.., ..;-1, ..]),
         picture.slice(s![..;2, ..;2, ..]),
         picture.slice(s![..;-1, .., ..]),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array1, Array2, Array3, Axis, Ix0, arr0, array};
+use ndarray::{Array1, Array2, Array3, Axis, Ix0, arr0, array, s};
 use opkernels::{
     Error, Gather, GatherElementsExt, GatherExt, GatherNdExt, IndexPlan, OutOfBounds, Scatter,
     ScatterElements, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt,
@@ -214,13 +214,15 @@ fn sums_in_lanes_by_a_plan() {
     let sums = target.scatter_elements_with(&plan, &updates, sum).unwrap();
     assert_eq!(sums, target.scatter_elements_with(&ids, &updates, sum).unwrap());
     assert_eq!((sums[[2, 2]], sums.sum()), (2.0, 780.0));
-    // The same indices in all lanes.
-    let (list, rows) = (ids.column(0), updates.t());
-    let (target, rows) = (Array2::<f64>::zeros((4, 3)), rows.broadcast((4, 40)).unwrap());
-    let (rows, plan) = (rows.to_owned(), IndexPlan::new(&list, 3).unwrap());
-    let sums = target.scatter_with(&plan, &rows, Scatter::sum(1)).unwrap();
-    assert_eq!(sums, target.scatter_with(&list, &rows, Scatter::sum(1)).unwrap());
-    assert_eq!(sums.row(3).sum(), 780.0);
+    // The same indices in all lanes, many and few.
+    for (lanes, count, sum) in [(4, 40, 780.0), (2, 9, 36.0)] {
+        let (list, rows) = (ids.slice(s![..count, 0]), updates.slice(s![..count, 0]));
+        let rows = rows.broadcast((lanes, count)).unwrap().to_owned();
+        let (target, plan) = (Array2::zeros((lanes, 3)), IndexPlan::new(&list, 3).unwrap());
+        let sums = target.scatter_with(&plan, &rows, Scatter::sum(1)).unwrap();
+        assert_eq!(sums, target.scatter_with(&list, &rows, Scatter::sum(1)).unwrap());
+        assert_eq!(sums.row(lanes - 1).sum(), sum);
+    }
 }
 
 #[test]

@@ -201,6 +201,14 @@ fn copied_in_all_counts<I: IndexInteger + std::fmt::Debug>() {
                 copied(&indices, len as usize, |k| k as u32);
                 copied(&indices, len as usize, |k| !(k as u64));
             }
+            // Two that are the same, of which one or both come after whole vectors.
+            for at in [0, count.wrapping_sub(2)].into_iter().filter(|&at| at < count) {
+                for &value in &values {
+                    let mut indices = inside[..count].to_vec();
+                    (indices[at], indices[count - 1]) = (value, value);
+                    copied(&indices, len as usize, |k| k as u32);
+                }
+            }
         }
     }
 }
