@@ -340,6 +340,20 @@ fn scattered_messages() {
 
 /// All indices name one row, but for a single one: wherever that lies, it is
 /// followed.
+/// By a plan, many elements to few targets: each thread has targets of its own.
+#[test]
+fn scattered_to_few_targets_by_a_plan() {
+    let indices = places(200_000, 5, 1);
+    let updates = Array1::from_shape_fn(200_000, |k| k as i32);
+    let mut expected = Array1::<i32>::ones(5);
+    for (&index, &update) in indices.iter().zip(&updates) {
+        expected[index] = expected[index].wrapping_add(update);
+    }
+    let plan = IndexPlan::new(&indices, 5).unwrap();
+    let scattered = || Array1::ones(5).scatter_with(&plan, &updates, Scatter::sum(0));
+    assert_on_every_pool(scattered, &expected);
+}
+
 /// By a plan, tuples of which one number selects nothing, the other, or both.
 #[test]
 fn scattered_tuples_in_part_out_of_bounds() {
