@@ -73,3 +73,25 @@ pub(super) unsafe fn bits(
     }
     Some(found.into_inner()).filter(|&bits| bits <= most)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{BLOCK, Dense};
+
+    /// No block begins or ends beyond the array.
+    #[test]
+    fn blocks_make_up_an_array() {
+        for len in [1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5] {
+            let numbers = vec![0_u16; len];
+            let array = Dense { start: numbers.as_ptr().cast(), len };
+            let mut end = 0;
+            for number in 0..len.div_ceil(BLOCK) {
+                let (start, count) = array.block(number, 2);
+                assert_eq!(start, array.start.wrapping_add(end * 2));
+                assert!(count > 0);
+                end += count;
+            }
+            assert_eq!(end, len);
+        }
+    }
+}
