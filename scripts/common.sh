@@ -3,12 +3,14 @@
 
 linux=x86_64-unknown-linux-gnu
 # What tools that watch every access get to see. Layouts are left to the corpus,
-# whose inputs are smaller than the tests that list them; the test of determinism
-# does 18 million updates, and what lib goes through for all small values reads no memory.
+# whose inputs are smaller than the tests that list them; so are elements beside each
+# other, and means. The test of determinism does 18 million updates, and what lib goes
+# through for all small values reads no memory.
 watched=(--lib --test gather --test roll --test scatter_elements --test semantics
   --test races --test corpus)
-too_long=(--skip layouts --skip corpus --skip determinism --skip all_bytes --skip all_words
-  --skip walks_reach --skip merged_loops --skip equal_work --skip shares_make_up)
+too_long=(--skip layouts --skip corpus --skip determinism --skip beside --skip means
+  --skip all_bytes --skip all_words --skip walks_reach --skip merged_loops
+  --skip equal_work --skip shares_make_up)
 started=$SECONDS
 tests=0
 
