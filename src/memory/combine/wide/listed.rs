@@ -84,21 +84,23 @@ impl<'l> Listed<'l> {
         let parts = parallel::parts(cost.plus(Cost::of_bytes(bytes))).min(parallel::threads());
         // Either each part takes some of the turns, or a share of the targets in each.
         let (outer, inner) = if turns >= parts { (parts, 1) } else { (1, parts) };
-        let mut lists: SmallVec<[Mutex<Lists>; 1]> = SmallVec::new();
+        let mut lists: SmallVec<[Mutex<Option<Lists>>; 1]> = SmallVec::new();
         for _ in 0..outer {
             let (ends, places) = (repeated(0, targets)?, repeated(0, updates)?);
-            lists.push(Mutex::new(Lists { ends, places, full: false }));
+            lists.push(Mutex::new(Some(Lists { ends, places, full: false })));
         }
         let outside = AtomicBool::new(false);
         parallel::run(outer, &|part| {
-            let Ok(mut lists) = lists[part].lock() else { return };
+            // Taken out, so that no lock is held while a part waits for others.
+            let taken = lists[part].lock().ok().and_then(|mut lists| lists.take());
+            let Some(mut lists) = taken else { return };
             let mut turns = parallel::share(turns, outer, part);
             let mut cursor = Cursor::new(&self.lanes, Offsets::ZERO, turns.start);
             let all = turns.all(|_| {
                 let (at, _) = cursor.take(1);
                 let listed = lists.full || self.list(&mut lists, at);
                 if listed {
-                    let lists = &*lists;
+                    let lists = &lists;
                     parallel::run(inner, &|part| {
                         self.fold_targets(lists, at, lists.share(inner, part));
                     });
