@@ -19,7 +19,7 @@ use super::kinds::Wide;
 use super::rows::{Row, Rows};
 use super::{Building, steps};
 use crate::error::Result;
-use crate::memory::alloc::repeated;
+use crate::memory::alloc::{repeated, reserved};
 use crate::memory::combine::apply::elements;
 use crate::memory::combine::kernels::Plain;
 use crate::memory::tile::{Kernel, Tile};
@@ -84,7 +84,7 @@ impl<'l> Listed<'l> {
         let parts = parallel::parts(cost.plus(Cost::of_bytes(bytes))).min(parallel::threads());
         // Either each part takes some of the turns, or a share of the targets in each.
         let (outer, inner) = if turns >= parts { (parts, 1) } else { (1, parts) };
-        let mut lists: SmallVec<[Mutex<Option<Lists>>; 1]> = SmallVec::new();
+        let mut lists = reserved(outer)?;
         for _ in 0..outer {
             let (ends, places) = (repeated(0, targets)?, repeated(0, updates)?);
             lists.push(Mutex::new(Some(Lists { ends, places, full: false })));

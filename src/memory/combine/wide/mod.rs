@@ -246,7 +246,7 @@ impl Plan<'_> {
         let bands = row.len.div_ceil(width);
         let groups = turns * bands;
         let parts = parts.min(groups);
-        let mut rooms: SmallVec<[Mutex<Rooms>; 1]> = SmallVec::new();
+        let mut rooms = reserved(parts)?;
         for _ in 0..parts {
             rooms.push(Mutex::new(Rooms {
                 slots: room(bins.checked_mul(width), self.wide.slot)?,
