@@ -94,9 +94,11 @@ pub(in crate::memory) type Shares = SmallVec<[Range<isize>; 4]>;
 
 /// As many positions for each part; or, where a part had more than a half too many of
 /// the sorted offsets of a sample, about as many of these. Nothing where one part is
-/// left with nine tenths of them.
+/// left with nine tenths of them, or there is no room for a list of parts.
 pub(super) fn shares(components: &[Component], parts: usize, sample: &[isize]) -> Option<Shares> {
-    let mut shares: Shares = (0..parts).map(|part| targets(components, parts, part)).collect();
+    let mut shares = Shares::new();
+    shares.try_reserve(parts).ok()?;
+    shares.extend((0..parts).map(|part| targets(components, parts, part)));
     let among = |share: &Range<isize>| {
         let before = |end: isize| sample.partition_point(|&offset| offset < end);
         before(share.end) - before(share.start)

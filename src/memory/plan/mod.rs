@@ -333,9 +333,10 @@ impl Reading<'_> {
         positions: &mut [P],
     ) -> Option<bool> {
         let parts = parallel::parts(Cost::of_near(positions.len()));
+        let mut shares: SmallVec<[Mutex<&mut [P]>; 4]> = SmallVec::new();
+        let parts = if shares.try_reserve(parts).is_ok() { parts } else { 1 };
         let size = positions.len().div_ceil(parts).max(1);
-        let shares: SmallVec<[Mutex<&mut [P]>; 4]> =
-            positions.chunks_mut(size).map(Mutex::new).collect();
+        shares.extend(positions.chunks_mut(size).map(Mutex::new));
         let (outside, refuse) = (AtomicBool::new(false), self.policy == Policy::Refuse);
         parallel::run(shares.len(), &|part| {
             let Ok(mut share) = shares[part].lock() else { return };
