@@ -338,8 +338,6 @@ fn scattered_messages() {
     }
 }
 
-/// All indices name one row, but for a single one: wherever that lies, it is
-/// followed.
 /// By a plan, many elements to few targets: each thread has targets of its own.
 #[test]
 fn scattered_to_few_targets_by_a_plan() {
@@ -379,6 +377,8 @@ fn scattered_tuples_in_part_out_of_bounds() {
     assert_on_every_pool(scattered, &expected);
 }
 
+/// All indices name one row, but for a single one: wherever that lies, it is
+/// followed.
 #[test]
 fn scattered_to_one_row_but_for_one_index() {
     let (rows, width) = (45_000, 7);

@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 
 use super::repeat;
-use crate::memory::cpu::{Rows, transpose};
+use crate::memory::cpu::{LINE, Rows, transpose};
 use crate::memory::tile::{Places, Tile};
 use crate::threshold::threshold;
 
@@ -101,9 +101,6 @@ unsafe fn transposed<const N: usize, const M: usize>(tile: &Tile<'_>, every: isi
         unsafe { transpose::<N, M>(from, to, tile.inner.len, tile.offsets.len()) };
     }
 }
-
-/// Bytes of a cache line.
-const LINE: usize = 64;
 
 /// Rows that are put side by side before they are transposed.
 const SIDE_BY_SIDE: usize = threshold(256, 4);

@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+pub(in crate::memory) const LINE: usize = 64;
 
 /// Rows of bytes that are dense and lie so many bytes apart.
 #[derive(Debug, Clone, Copy)]

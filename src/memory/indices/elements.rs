@@ -21,7 +21,7 @@ pub(in crate::memory) struct Single {
 /// axis stands for what it selects.
 ///
 /// # Safety
-/// The elements are what their documentation promises, of the type or size that the function was
+/// The elements are what their documentation promises, of the size that the function was
 /// made for.
 pub(in crate::memory) type SingleRun = unsafe fn(&Elements) -> bool;
 
@@ -90,43 +90,19 @@ pub(in crate::memory) unsafe fn copy<const N: usize, const GATHER: bool>(
 ) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
-        visit::<[u8; N]>(elements, |selected, listed| {
-            if GATHER {
-                selected.copy_to_nonoverlapping(listed, N);
-            } else {
-                listed.copy_to_nonoverlapping(selected, N);
-            }
-        })
-    }
-}
-
-/// Calls `one` with the selected and the listed element of each index in order; tells
-/// whether all indices are in bounds.
-///
-/// # Safety
-/// That of [`SingleRun`], for elements of type `E`.
-#[allow(unsafe_code)]
-#[inline(always)]
-pub(in crate::memory) unsafe fn visit<E>(
-    elements: &Elements,
-    one: impl Fn(*mut u8, *mut u8) + Copy,
-) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe {
         match elements.width {
-            Width::I32 => visit_by::<i32, E>(elements, one),
-            Width::U32 => visit_by::<u32, E>(elements, one),
-            Width::I64 => visit_by::<i64, E>(elements, one),
-            Width::U64 => visit_by::<u64, E>(elements, one),
+            Width::I32 => copy_by::<i32, N, GATHER>(elements),
+            Width::U32 => copy_by::<u32, N, GATHER>(elements),
+            Width::I64 => copy_by::<i64, N, GATHER>(elements),
+            Width::U64 => copy_by::<u64, N, GATHER>(elements),
         }
     }
 }
 
 /// # Safety
-/// That of [`visit`], by indices of this type.
+/// That of [`copy`], by indices of this type.
 #[allow(unsafe_code)]
-#[inline(always)]
-unsafe fn visit_by<I: Meaning, E>(elements: &Elements, one: impl Fn(*mut u8, *mut u8)) -> bool {
+unsafe fn copy_by<I: Meaning, const N: usize, const GATHER: bool>(elements: &Elements) -> bool {
     let Elements { count, lanes, step, axis, beside, .. } = *elements;
     let along = Along { len: axis.len, step: axis.step, beside };
     let lanes = (0..lanes).map(|lane| {
@@ -138,8 +114,16 @@ unsafe fn visit_by<I: Meaning, E>(elements: &Elements, one: impl Fn(*mut u8, *mu
         (indices, (selected, elements.listed.wrapping_offset(at.listed)))
     });
     let visit = |(selected, listed): &mut (*mut u8, *mut u8), offset: isize| {
-        one(selected.wrapping_offset(offset), *listed);
-        *listed = listed.wrapping_add(size_of::<E>());
+        let selected = selected.wrapping_offset(offset);
+        // SAFETY: the caller's promise; the offset is that of a position of the axis.
+        unsafe {
+            if GATHER {
+                selected.copy_to_nonoverlapping(*listed, N);
+            } else {
+                listed.copy_to_nonoverlapping(selected, N);
+            }
+        }
+        *listed = listed.wrapping_add(N);
     };
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
     if let Some(avx2) = cpu::Avx2::detect() {

@@ -14,16 +14,16 @@
 //!
 //! Where updates touch little of the target, they are sorted by target first,
 //! and only those that are touched have slots. Most rows are listed by target, too,
-//! and need no slots (`listed.rs`).
+//! and need no slots (`by_target.rs`).
 
 mod adds;
 mod bits;
+mod by_target;
 mod counts;
 #[cfg(feature = "half")]
 mod halves;
 mod integers;
 mod kinds;
-mod listed;
 mod rows;
 mod runs;
 mod slots;
@@ -36,6 +36,7 @@ use smallvec::SmallVec;
 
 use self::adds::{Adds, Anew};
 pub(in crate::memory) use self::bits::Dense;
+use self::by_target::RowsByTarget;
 pub(in crate::memory) use self::counts::{Counts, Divide, count};
 pub(crate) use self::integers::significant;
 #[cfg(feature = "half")]
@@ -44,7 +45,6 @@ pub(crate) use self::kinds::{
     DivideRow, Significant, Widely, large_integer, running, small_integer,
 };
 pub(in crate::memory) use self::kinds::{Extent, Wide};
-use self::listed::Listed;
 pub(crate) use self::slots::divide_row;
 use super::Kernels;
 use super::kernels::Plain;
@@ -116,6 +116,17 @@ impl Building<'_> {
         self.components.iter().map(|one| one.len).product()
     }
 
+    /// The loops over updates.
+    fn entries(&self) -> impl Iterator<Item = Loop> {
+        self.loops.iter().copied().filter(|one| one.entries)
+    }
+
+    /// Whether the turns of a loop over lanes lie between what indices select, or around it.
+    fn is_inside(&self, lanes: &Loop) -> bool {
+        let across = self.components.iter().map(|one| one.step.unsigned_abs()).min();
+        Some(lanes.step.selected.unsigned_abs()) < across
+    }
+
     /// Walks over two arrays, of which the listed one has elements of the size
     /// that is given; false where an index is refused.
     ///
@@ -173,22 +184,21 @@ fn room(slots: Option<usize>, size: usize) -> Result<Room> {
 /// may leave some targets written.
 pub(in crate::memory) fn fold_wide(building: &Building<'_>) -> Result<bool> {
     let loops = building.loops;
-    let updates = loops.iter().filter(|one| one.entries).map(|one| one.len).product();
+    let updates = building.entries().map(|one| one.len).product();
     let mut lanes: Loops = loops.iter().copied().filter(|one| !one.entries).collect();
     lanes.sort_by_key(|one| std::cmp::Reverse(one.step.selected.unsigned_abs()));
     merge(&mut lanes);
     let extent = |rows: bool| Extent { updates, rows, bits: building.size as u32 * 8 };
     let wide = |extent: Extent| building.kernels.wide(building.reduction, extent);
     let Some(apart) = wide(extent(false)) else { return Ok(true) };
-    if let Some(listed) = Listed::of(building, &lanes, &apart) {
-        return listed.fold();
+    if let Some(rows) = RowsByTarget::of(building, &lanes, &apart) {
+        return rows.fold();
     }
     if building.sparse {
         return sparse::fold(building, &apart, &lanes);
     }
-    let across = building.components.iter().map(|one| one.step.unsigned_abs()).min();
     let row = lanes.pop().unwrap_or(Loop::ONCE);
-    let inside = Some(row.step.selected.unsigned_abs()) < across;
+    let inside = building.is_inside(&row);
     let rows = inside && !row.reads_indices() && row.len >= WIDE_ROW;
     let mut extent = extent(rows);
     let significant = building.kernels.significant().zip(extent.smaller());
@@ -296,7 +306,7 @@ impl Group<'_> {
             wide.start(target, step, slots.wrapping_add(slot), len);
         });
         // Slots (selected) and updates (listed).
-        let mut adds: Loops = self.entries().collect();
+        let mut adds: Loops = self.plan.building.entries().collect();
         let step = Offsets { selected: lane_step, ..self.lanes.step };
         adds.push(Loop { len: self.lanes.len, step, entries: false });
         let kernels: [&dyn Kernel; 2] = [&Anew(wide), &Adds(wide)];
@@ -333,11 +343,6 @@ impl Group<'_> {
             }
         });
         true
-    }
-
-    /// The loops over updates.
-    fn entries(&self) -> impl Iterator<Item = Loop> {
-        self.plan.building.loops.iter().copied().filter(|one| one.entries)
     }
 
     /// Calls `run` for runs of slots that lie next to each other: with their
@@ -383,7 +388,7 @@ impl Group<'_> {
         }
         rooms.counts.fill(0);
         let (components, _) = steps(self.plan.building.components, size_of::<u32>(), 1);
-        let mut loops: Loops = self.entries().collect();
+        let mut loops: Loops = self.plan.building.entries().collect();
         for one in &mut loops {
             one.step.listed = 0;
         }

@@ -42,7 +42,7 @@ pub(super) fn fold(building: &Building<'_>, wide: &Wide, lanes: &Loops) -> Resul
         Some(at) => lanes.remove(at),
         None => Loop::ONCE,
     };
-    let entries: Loops = building.loops.iter().copied().filter(|one| one.entries).collect();
+    let entries: Loops = building.entries().collect();
     let count = turns(&entries);
     let mut room = room(count.checked_mul(row.len), wide.slot)?;
     let mut sorted =

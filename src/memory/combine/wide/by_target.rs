@@ -12,8 +12,6 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use smallvec::SmallVec;
-
 use super::counts::count;
 use super::kinds::Wide;
 use super::rows::{Row, Rows};
@@ -32,14 +30,15 @@ use crate::threshold::threshold;
 ///
 /// Invariant: the loops are those of the walk over the arrays of `building`; rows are dense
 /// in both, of at least [`Rows::LEAST`] elements, for which `rows` are made and can run.
-pub(super) struct Listed<'l> {
+pub(super) struct RowsByTarget<'l> {
     building: &'l Building<'l>,
     rows: Rows,
     /// All loops over lanes but that over the elements of a row, and that one.
     lanes: Loops,
     row: Loop,
-    /// The loops over updates.
+    /// The loops over updates, and those over targets.
     entries: Loops,
+    targets: Loops,
 }
 
 /// The updates of each target.
@@ -52,7 +51,7 @@ struct Lists {
     full: bool,
 }
 
-impl<'l> Listed<'l> {
+impl<'l> RowsByTarget<'l> {
     /// How many targets may have a counter for each update. Into 200,000 rows of 64 `u8`
     /// 20,000 take 5.4 ns an element sorted, as the fewer are, and 0.9 to 1.6 listed, but 2,000
     /// 1.7 and 2.5.
@@ -62,15 +61,21 @@ impl<'l> Listed<'l> {
     pub(super) fn of(building: &'l Building<'l>, lanes: &Loops, wide: &Wide) -> Option<Self> {
         let mut lanes = lanes.clone();
         let (row, size) = (lanes.pop()?, building.size as isize);
-        let across = building.components.iter().map(|one| one.step.unsigned_abs()).min();
         let dense = row.step.selected == size && row.step.listed == size && !row.reads_indices();
-        let inside = Some(building.size) < across;
-        let entries: Loops = building.loops.iter().copied().filter(|one| one.entries).collect();
-        let (updates, targets) = (turns(&entries), building.targets());
-        let many = targets / Self::SPREAD <= updates && updates >> 31 == 0;
+        let inside = building.is_inside(&row);
+        let entries: Loops = building.entries().collect();
+        let updates = turns(&entries);
+        let many = building.targets() / Self::SPREAD <= updates && updates >> 31 == 0;
         let long = row.len >= Rows::LEAST;
         let rows = wide.rows.filter(|_| dense && inside && many && long && Rows::can_run())?;
-        Some(Listed { building, rows, lanes, row, entries })
+        let target = |&Component { len, step, .. }: &Component| {
+            let step = Offsets { selected: step, ..Offsets::ZERO };
+            Loop { len, step, entries: false }
+        };
+        let mut targets: Loops = building.components.iter().map(target).collect();
+        targets.retain(|one| one.len > 1);
+        merge(&mut targets);
+        Some(RowsByTarget { building, rows, lanes, row, entries, targets })
     }
 
     /// Reduces all rows; false where an index is refused, which may leave some targets
@@ -146,16 +151,9 @@ impl<'l> Listed<'l> {
     /// Reduces the rows of these targets.
     fn fold_targets(&self, lists: &Lists, at: Offsets, targets: Range<usize>) {
         let building = self.building;
-        let mut loops: Loops = SmallVec::new();
-        for &Component { len, step, .. } in building.components {
-            let step = Offsets { selected: step, ..Offsets::ZERO };
-            loops.push(Loop { len, step, entries: false });
-        }
-        loops.retain(|one| one.len > 1);
-        merge(&mut loops);
-        let offset = |number: usize| match loops[..] {
+        let offset = |number: usize| match self.targets[..] {
             [one] => one.step.selected.wrapping_mul(number as isize),
-            _ => Cursor::new(&loops, Offsets::ZERO, number).take(1).0.selected,
+            _ => Cursor::new(&self.targets, Offsets::ZERO, number).take(1).0.selected,
         };
         let mut start = lists.start(targets.start);
         for number in targets {
