@@ -25,14 +25,16 @@ need_nightly miri rust-src
 
 # A few cases of each property; Miri is a thousand times slower than a
 # processor.
-export PROPTEST_CASES="${PROPTEST_CASES:-2}"
+PROPTEST_CASES="${PROPTEST_CASES:-2}"
 # The corpus is read from files.
 common="-Zmiri-disable-isolation"
+# By flags, since what a test finds in its environment is what that held when it was built.
+for name in PROPTEST_CASES CORPUS_SHARD CORPUS_INPUTS CORPUS_FIRST; do
+  [[ -z ${!name:-} ]] || common+=" -Zmiri-env-set=$name=${!name}"
+  export -n "${name?}"
+done
 
 miri() {
-  # Variables of the environment that this program reads are those of its build, unless it is
-  # built anew.
-  touch tests/corpus/main.rs
   run cargo +nightly miri test -p opkernels "$@"
 }
 
@@ -58,7 +60,8 @@ threads() {
   # Crossbeam, which rayon builds on, needs the looser rules.
   export MIRIFLAGS="$common -Zmiri-tree-borrows -Zmiri-num-cpus=4 -Zmiri-ignore-leaks"
   miri --test races
-  CORPUS_SHARD=${CORPUS_SHARD:-0/4} miri --features half,num-complex --test corpus numbers
+  [[ -n ${CORPUS_SHARD:-} ]] || MIRIFLAGS+=" -Zmiri-env-set=CORPUS_SHARD=0/4"
+  miri --features half,num-complex --test corpus numbers
 }
 
 other() {
