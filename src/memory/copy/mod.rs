@@ -93,7 +93,10 @@ impl Kernel for Gather {
             match self.copier.way {
                 Way::Bytes => fill(tile, value, self.copier.size),
                 Way::Clone(_, fill) => fill(tile, value),
-                Way::Address => fill(tile, (&raw const value).cast(), size_of::<*const u8>()),
+                // As an address: bytes of one do not remember what it may reach.
+                Way::Address => {
+                    each_listed(tile, |place| place.cast::<*const u8>().write(value));
+                }
             }
         }
     }
