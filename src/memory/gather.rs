@@ -1,6 +1,6 @@
 //! Gathers: copies what indices select to its place in the list.
 
-use super::copy::stage::Store;
+use super::copy::stage::is_past;
 use super::copy::{Gather, Transfer};
 use super::cpu::{is_streamed, of_caches};
 use super::indexed::{Cut, Run, is_chunk, unit};
@@ -88,7 +88,7 @@ pub(super) fn copy(
     let past = row >= STREAMED_ROW
         && match selecting {
             Some(_) => is_streamed(bytes),
-            None => Store::of(bytes, transfer) == Store::Past,
+            None => is_past(bytes, transfer),
         };
     let kernel = Gather {
         copier,

@@ -120,7 +120,7 @@ pub(super) unsafe fn past(tile: &Tile<'_>) {
     // asked for with each line of this one: asked for all at once, they would
     // wait for each other.
     let copy = |selected: *mut u8, listed| unsafe {
-        cpu::stream::<true>(selected, listed, bytes, next.get());
+        cpu::stream(selected, listed, bytes, next.get());
     };
     tile.each_row_ahead(1, |row| next.set(row.cast_const()), copy);
     cpu::fence();

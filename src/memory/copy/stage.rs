@@ -9,39 +9,17 @@ use std::mem::MaybeUninit;
 
 use super::Transfer;
 use crate::memory::alloc::is_unmapped;
-use crate::memory::cpu::{fence, is_streamed, of_caches, stream};
+use crate::memory::cpu::{fence, is_streamed, stream};
 use crate::threshold::threshold;
 
 /// Bytes put together before they are streamed.
 const ROOM: usize = threshold(16 << 10, 256);
 
-/// How a destination is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::memory) enum Store {
-    /// Straight from the source.
-    Direct,
-    /// Short rows by way of the room, which keeps loads and stores apart and
-    /// leaves time to ask for what comes next.
-    Staged,
-    /// The same, and past the caches.
-    Past,
-}
-
-impl Store {
-    /// The best for the destination of a transfer, of so many bytes that follow
-    /// each other. Pages that are not mapped yet the system clears, by way of the
-    /// caches, as they are first written.
-    pub(in crate::memory) fn of(bytes: usize, transfer: &Transfer<'_, '_>) -> Self {
-        // A result and its source leave the caches near a core.
-        let near = of_caches(|caches| caches.last / 8, 256);
-        if is_streamed(bytes) && !(transfer.fresh && is_unmapped(transfer.to.start(), bytes)) {
-            Store::Past
-        } else if bytes >= near {
-            Store::Staged
-        } else {
-            Store::Direct
-        }
-    }
+/// Whether so many bytes of a transfer's destination, which follow each other, are
+/// best written past the caches. Not where their pages are not mapped yet: the system
+/// clears them, by way of the caches, as they are first written.
+pub(in crate::memory) fn is_past(bytes: usize, transfer: &Transfer<'_, '_>) -> bool {
+    is_streamed(bytes) && !(transfer.fresh && is_unmapped(transfer.to.start(), bytes))
 }
 
 /// Bytes by which the low 12 bits of addresses of the room are kept from those
@@ -75,27 +53,15 @@ impl Stage {
         self.bytes[self.start..].as_mut_ptr().cast()
     }
 
-    /// Copies the first `bytes` of the room last asked for, past the caches
-    /// where `past`, and asks for those from `next` on meanwhile.
+    /// Copies the first `bytes` of the room last asked for past the caches, and asks for
+    /// those from `next` on meanwhile.
     ///
     /// # Safety
     /// They have been written, and as many can be written to `to`.
-    pub(in crate::memory) unsafe fn send(
-        &self,
-        to: *mut u8,
-        bytes: usize,
-        next: *const u8,
-        past: bool,
-    ) {
+    pub(in crate::memory) unsafe fn send(&self, to: *mut u8, bytes: usize, next: *const u8) {
         let from = self.bytes[self.start..].as_ptr().cast();
         // SAFETY: the caller's promise.
-        unsafe {
-            if past {
-                stream::<true>(from, to, bytes, next);
-            } else {
-                stream::<false>(from, to, bytes, next);
-            }
-        }
+        unsafe { stream(from, to, bytes, next) };
     }
 }
 
@@ -105,15 +71,9 @@ impl Stage {
 /// They are initialised, can be read from `from` and written to `to`, and the
 /// two do not overlap.
 #[allow(unsafe_code)]
-pub(in crate::memory) unsafe fn straight(from: *const u8, to: *mut u8, bytes: usize, past: bool) {
+pub(in crate::memory) unsafe fn straight(from: *const u8, to: *mut u8, bytes: usize) {
     // SAFETY: the caller's promise.
-    unsafe {
-        if past {
-            stream::<true>(from, to, bytes, from);
-        } else {
-            from.copy_to_nonoverlapping(to, bytes);
-        }
-    }
+    unsafe { stream(from, to, bytes, from) };
 }
 
 /// Ends the streaming of one thread.

@@ -25,22 +25,17 @@ pub(in crate::memory) fn is_streamed(bytes: usize) -> bool {
     bytes >= of_caches(|caches| caches.last / 2, 1 << 10)
 }
 
-/// Copies bytes, where `PAST` with stores that pass by the caches, and asks for
-/// as many bytes from `next` on, any address, meanwhile. Whoever writes past
-/// the caches calls [`fence`] before the result is handed on.
+/// Copies bytes with stores that pass by the caches, and asks for as many bytes from
+/// `next` on, any address, meanwhile. The caller calls [`fence`] before the result is
+/// handed on.
 ///
 /// # Safety
 /// `len` initialised bytes can be read from `from` and written to `to`, and
 /// the two do not overlap.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code)]
-pub(in crate::memory) unsafe fn stream<const PAST: bool>(
-    from: *const u8,
-    to: *mut u8,
-    len: usize,
-    next: *const u8,
-) {
-    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_store_si128, _mm_stream_si128};
+pub(in crate::memory) unsafe fn stream(from: *const u8, to: *mut u8, len: usize, next: *const u8) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
 
     let head = to.align_offset(64).min(len);
     let lines = (len - head) / 64;
@@ -57,11 +52,7 @@ pub(in crate::memory) unsafe fn stream<const PAST: bool>(
             let to = to.add(head + line * 64).cast::<__m128i>();
             let vectors: [__m128i; 4] = std::array::from_fn(|k| _mm_loadu_si128(from.add(k)));
             for (k, vector) in vectors.into_iter().enumerate() {
-                if PAST {
-                    _mm_stream_si128(to.add(k), vector);
-                } else {
-                    _mm_store_si128(to.add(k), vector);
-                }
+                _mm_stream_si128(to.add(k), vector);
             }
         }
         from.add(tail).copy_to_nonoverlapping(to.add(tail), len - tail);
@@ -75,12 +66,7 @@ pub(in crate::memory) unsafe fn stream<const PAST: bool>(
 /// not overlap.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[allow(unsafe_code)]
-pub(in crate::memory) unsafe fn stream<const PAST: bool>(
-    from: *const u8,
-    to: *mut u8,
-    len: usize,
-    _next: *const u8,
-) {
+pub(in crate::memory) unsafe fn stream(from: *const u8, to: *mut u8, len: usize, _next: *const u8) {
     // SAFETY: the caller's promise.
     unsafe { from.copy_to_nonoverlapping(to, len) };
 }

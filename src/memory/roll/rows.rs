@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Turn, rectangles};
 use crate::index::Policy;
-use crate::memory::copy::stage::{self, Stage, Store};
+use crate::memory::copy::stage::{self, Stage};
 use crate::memory::copy::{Transfer, rows};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::memory::cpu::Avx2;
@@ -39,23 +39,14 @@ impl Row {
     }
 }
 
-/// Rows of up to this many bytes are staged; longer ones copy well by
-/// themselves.
-const SHORT: usize = threshold(2 << 10, 384);
-
-/// To list rows that are this short takes longer than to copy them: 100,000 of three `u128`
-/// 330 and 175 µs.
-const SHORTEST: usize = threshold(64, 16);
+/// Shorter rows pass through the caches however large the result is: 800 bytes take as long
+/// either way, 372 half as long.
+const PAST: usize = threshold(1 << 10, 64);
 
 /// Rolls rows; `around` are the axes outside of them.
 pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, row: Row) {
     let count: usize = around.iter().map(|turn| turn.len).product();
     let follow = around.last().is_none_or(|turn| turn.to == row.len as isize);
-    let store = match Store::of(count * row.len, transfer) {
-        _ if !follow => Store::Direct,
-        Store::Staged if row.len > SHORT || row.len <= SHORTEST => Store::Direct,
-        store => store,
-    };
     let step = row.len as isize;
     let shuffle = if count >= FEWEST { pattern(row) } else { None };
     if let ([Turn { shift: 0, from, to, .. }], Some(pattern)) = (around, &shuffle) {
@@ -63,9 +54,10 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
             return shuffled(transfer, start, row, count, pattern);
         }
     }
-    let store = if shuffle.is_some() { Store::Direct } else { store };
+    let past =
+        follow && shuffle.is_none() && row.len >= PAST && stage::is_past(count * row.len, transfer);
     let cost = Cost::of_bytes(count * row.len).plus(Cost::of_near(count));
-    if store == Store::Direct && shuffle.is_none() && parallel::parts(cost) == 1 {
+    if !past && shuffle.is_none() && parallel::parts(cost) == 1 {
         let from = transfer.from.start().wrapping_offset(start.selected);
         // SAFETY: the rows are those of the two arrays, which are borrowed apart
         // from each other.
@@ -75,7 +67,7 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
         }
         return;
     }
-    let kernel = Rotate { row, store, shuffle };
+    let kernel = Rotate { row, past, shuffle };
     rectangles(around, start, |loops, base| {
         let walk = Walk::around_rows(loops, base);
         let entries = turns(walk.nest());
@@ -147,34 +139,64 @@ unsafe fn follow(turn: Turn, count: usize, from: *const u8, to: *mut u8, row: Ro
         return avx2.call(
             #[inline(always)]
             // SAFETY: the caller's promise.
-            || unsafe { groups(turn, count, from, to, row) },
+            || unsafe { follow_with(turn, count, from, to, row) },
         );
     }
     // SAFETY: the caller's promise.
-    unsafe { groups(turn, count, from, to, row) };
+    unsafe { follow_with(turn, count, from, to, row) };
 }
 
-/// The same, some rows at a time, so that their second runs find them in the
-/// first cache.
-///
 /// # Safety
 /// That of [`follow`].
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn groups(turn: Turn, count: usize, from: *const u8, to: *mut u8, row: Row) {
-    let at_once = Stage::rows(row.len).max(1);
-    for first in (0..count).step_by(at_once) {
-        let group = first..count.min(first + at_once);
+unsafe fn follow_with(turn: Turn, count: usize, from: *const u8, to: *mut u8, row: Row) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        rotated(
+            0..count,
+            #[inline(always)]
+            |k| {
+                let from = from.wrapping_offset(k as isize * turn.from);
+                (from, to.wrapping_offset(k as isize * turn.to))
+            },
+            row,
+        );
+    }
+}
+
+/// Rows of up to this many bytes are copied one run of some of them after the other: to ask
+/// for each how long its runs are would take longer.
+const NARROW: usize = threshold(128, 24);
+const _: () = assert!(NARROW <= 128);
+
+/// So many bytes of them, which stay in the first cache beside what is around them: twice as
+/// many, of 60 bytes, took a tenth longer.
+const TOGETHER: usize = threshold(4 << 10, 100);
+
+/// Copies rows, rolled, given where each starts in both arrays. Wide ones are written in the
+/// order of memory, which the processor sees coming: 4 MiB in rows of 372 bytes take 150 us,
+/// and 200 where one run of 16 KiB of rows is written after the other.
+///
+/// # Safety
+/// They can be read and written, and do not overlap.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn rotated(rows: Range<usize>, at: impl Fn(usize) -> (*const u8, *mut u8), row: Row) {
+    if row.len > NARROW {
+        for k in rows {
+            let (from, to) = at(k);
+            // SAFETY: the caller's promise, for this row.
+            unsafe { rotate(from, to, row) };
+        }
+        return;
+    }
+    let at_once = (TOGETHER / row.len.max(1)).max(1);
+    for first in rows.clone().step_by(at_once) {
+        let group = first..rows.end.min(first + at_once);
         for piece in row.pieces() {
-            let pairs = group.clone().map(
-                #[inline(always)]
-                |k| {
-                    let from = from.wrapping_offset(k as isize * turn.from);
-                    (from, to.wrapping_offset(k as isize * turn.to))
-                },
-            );
             // SAFETY: the caller's promise, for each row.
-            unsafe { pieces(pairs, piece) };
+            unsafe { pieces(group.clone().map(&at), piece) };
         }
     }
 }
@@ -236,19 +258,52 @@ unsafe impl Sync for Shared {}
 /// A row can be read from `from` and written to `to`, and the two do not
 /// overlap.
 #[allow(unsafe_code)]
+#[inline(always)]
 unsafe fn rotate(from: *const u8, to: *mut u8, row: Row) {
     let rest = row.len - row.shift;
     // SAFETY: the caller's promise.
     unsafe {
-        from.copy_to_nonoverlapping(to.add(row.shift), rest);
-        from.add(rest).copy_to_nonoverlapping(to, row.shift);
+        run_of(from.add(rest), to, row.shift);
+        run_of(from, to.add(row.shift), rest);
+    }
+}
+
+/// Runs of up to this many bytes are copied block by block: a copy routine that is called for
+/// each takes longer to begin.
+const MEDIUM: usize = threshold(32 << 10, 200);
+
+/// Copies a run of a row.
+///
+/// # Safety
+/// It can be read from `from` and written to `to`, and the two do not overlap.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn run_of(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the caller's promise; each block lies in the run.
+    unsafe {
+        match len {
+            65.. if len > MEDIUM => from.copy_to_nonoverlapping(to, len),
+            65.. => {
+                for at in (0..len - 64).step_by(64) {
+                    rows::block::<64, false>(from.add(at), to.add(at), 64);
+                }
+                rows::block::<64, false>(from.add(len - 64), to.add(len - 64), 64);
+            }
+            32..=64 => rows::block::<32, true>(from, to, len),
+            16..=31 => rows::block::<16, true>(from, to, len),
+            8..=15 => rows::block::<8, true>(from, to, len),
+            4..=7 => rows::block::<4, true>(from, to, len),
+            2..=3 => rows::block::<2, true>(from, to, len),
+            1 => rows::block::<1, false>(from, to, len),
+            0 => {}
+        }
     }
 }
 
 /// Copies rows, rolled.
 struct Rotate {
     row: Row,
-    store: Store,
+    past: bool,
     shuffle: Option<Pattern>,
 }
 
@@ -263,22 +318,13 @@ struct Piece {
 #[allow(unsafe_code)]
 impl Kernel for Rotate {
     unsafe fn run(&self, tile: &Tile<'_>) {
-        let mut stage = (self.store != Store::Direct).then(Stage::new);
-        let at_once = if self.shuffle.is_some() { usize::MAX } else { Stage::rows(self.row.len) };
-        let mut next = 0;
-        while next < tile.offsets.len() {
-            let group = self.group(tile, next, at_once.max(1));
-            next = group.end;
-            // SAFETY: the caller's promise, for each row of the group.
-            unsafe {
-                match &mut stage {
-                    Some(stage) => self.send(tile, group, stage),
-                    None => self.copy(tile, group),
-                }
+        // SAFETY: the caller's promise.
+        unsafe {
+            match &self.shuffle {
+                Some(pattern) => self.shuffle(tile, pattern),
+                None if self.past => self.send(tile),
+                None => self.copy(tile, 0..tile.offsets.len()),
             }
-        }
-        if stage.is_some() {
-            stage::finish();
         }
     }
 
@@ -294,8 +340,6 @@ impl Rotate {
         let step = self.row.len as isize;
         match tile.places {
             Places::Every(every) if every == step => first..end,
-            // Rows that are copied straight need not follow each other.
-            _ if self.store == Store::Direct && self.shuffle.is_none() => first..end,
             Places::Every(_) => first..first + 1,
             Places::Each(places) => {
                 let jump = places[first..end].windows(2).position(|pair| pair[1] - pair[0] != step);
@@ -308,74 +352,75 @@ impl Rotate {
     ///
     /// # Safety
     /// That of [`Kernel::run`].
-    unsafe fn copy(&self, tile: &Tile<'_>, group: Range<usize>) {
-        let place = |k: usize| tile.places.at(k);
-        let mut group = group;
-        let step = self.row.len as isize;
+    unsafe fn copy(&self, tile: &Tile<'_>, rows: Range<usize>) {
+        let at = |k: usize| {
+            let from = tile.selected.wrapping_offset(tile.offsets[k]);
+            (from.cast_const(), tile.listed.wrapping_offset(tile.places.at(k)))
+        };
         // SAFETY: the caller's promise, for each row.
-        unsafe {
-            if let Some(pattern) = &self.shuffle {
-                let offsets = &tile.offsets[group.clone()];
-                let follow = offsets.windows(2).all(|pair| pair[1] - pair[0] == step);
-                if follow
-                    && (group.len() == 1 || place(group.start + 1) - place(group.start) == step)
-                {
-                    let from = tile.selected.wrapping_offset(tile.offsets[group.start]);
-                    let to = tile.listed.wrapping_offset(place(group.start));
-                    group.start += pattern.run(from, to, group.len());
-                }
-            }
-            for piece in self.row.pieces() {
-                let pairs = group.clone().map(|k| {
-                    let from = tile.selected.wrapping_offset(tile.offsets[k]);
-                    (from.cast_const(), tile.listed.wrapping_offset(place(k)))
-                });
-                pieces(pairs, piece);
-            }
-        }
+        unsafe { rotated(rows, at, self.row) };
     }
 
-    /// Puts these rows, which follow each other in the destination, together
-    /// and sends them on.
+    /// Copies the rows of a tile, by shuffles those that follow each other.
     ///
     /// # Safety
     /// That of [`Kernel::run`].
-    unsafe fn send(&self, tile: &Tile<'_>, group: Range<usize>, stage: &mut Stage) {
-        let to = tile.listed.wrapping_offset(tile.places.at(group.start));
-        let source = |k: usize| tile.selected.wrapping_offset(tile.offsets[k]).cast_const();
-        let past = self.store == Store::Past;
-        // SAFETY: the caller's promise, for each row; plain elements are
-        // initialised bytes, and the stage has room for a group of rows.
-        unsafe {
-            if self.row.len > ALONE {
-                for k in group {
-                    let to = tile.listed.wrapping_offset(tile.places.at(k));
-                    for Piece { from, to: at, len } in self.row.pieces() {
-                        stage::straight(source(k).add(from), to.add(at), len, past);
-                    }
+    unsafe fn shuffle(&self, tile: &Tile<'_>, pattern: &Pattern) {
+        let step = self.row.len as isize;
+        let mut next = 0;
+        while next < tile.offsets.len() {
+            let mut group = self.group(tile, next, usize::MAX);
+            next = group.end;
+            let offsets = &tile.offsets[group.clone()];
+            // SAFETY: the caller's promise, for each row of the group.
+            unsafe {
+                if offsets.windows(2).all(|pair| pair[1] - pair[0] == step) {
+                    let from = tile.selected.wrapping_offset(offsets[0]);
+                    let to = tile.listed.wrapping_offset(tile.places.at(group.start));
+                    group.start += pattern.run(from, to, group.len());
                 }
-                return;
+                self.copy(tile, group);
             }
-            let room = stage.room(source(group.start));
-            for piece in self.row.pieces() {
-                let pairs = group
-                    .clone()
-                    .enumerate()
-                    .map(|(row, k)| (source(k), room.add(row * self.row.len)));
-                pieces(pairs, piece);
-            }
-            let next = source(group.end.min(tile.offsets.len() - 1));
-            stage.send(to, group.len() * self.row.len, next, past);
         }
+    }
+
+    /// Puts rows that follow each other in the destination together, as many as there
+    /// is room for, and sends them on past the caches; rows that fill most lines by
+    /// themselves at once.
+    ///
+    /// # Safety
+    /// That of [`Kernel::run`].
+    unsafe fn send(&self, tile: &Tile<'_>) {
+        let source = |k: usize| tile.selected.wrapping_offset(tile.offsets[k]).cast_const();
+        let at_once = if self.row.len > ALONE { 1 } else { Stage::rows(self.row.len) };
+        let mut stage = Stage::new();
+        let mut next = 0;
+        while next < tile.offsets.len() {
+            let group = self.group(tile, next, at_once);
+            next = group.end;
+            let to = tile.listed.wrapping_offset(tile.places.at(group.start));
+            // SAFETY: the caller's promise, for each row; plain elements are
+            // initialised bytes, and the stage has room for a group of rows.
+            unsafe {
+                if self.row.len > ALONE {
+                    for Piece { from, to: at, len } in self.row.pieces() {
+                        stage::straight(source(group.start).add(from), to.add(at), len);
+                    }
+                    continue;
+                }
+                let room = stage.room(source(group.start));
+                for (row, k) in group.clone().enumerate() {
+                    rotate(source(k), room.add(row * self.row.len), self.row);
+                }
+                let ahead = source(group.end.min(tile.offsets.len() - 1));
+                stage.send(to, group.len() * self.row.len, ahead);
+            }
+        }
+        stage::finish();
     }
 }
 
-/// Rows of up to this many bytes are copied block by block: a copy routine that
-/// is called for each does not know that the next row follows. 93 x 93 x 93
-/// floats rolled along all axes took 210 µs so, and take 105.
-const MEDIUM: usize = threshold(32 << 10, 200);
-
-/// Copies a run of each row, given where rows start.
+/// Copies a run of each narrow row, given where rows start.
 ///
 /// # Safety
 /// The run can be read and written in each pair of rows, which do not overlap.
@@ -402,24 +447,6 @@ unsafe fn pieces(pairs: impl Iterator<Item = (*const u8, *mut u8)> + Clone, piec
         17..=31 => blocks!(16, true),
         33..=64 => blocks!(32, true),
         65..=128 => blocks!(64, true),
-        _ if len <= MEDIUM => {
-            for (source, place) in pairs {
-                // SAFETY: the caller's promise; each block lies in the run.
-                unsafe {
-                    let (source, place) = (source.add(from), place.add(to));
-                    for block in 0..len / 64 {
-                        rows::block::<64, false>(source.add(block * 64), place.add(block * 64), 64);
-                    }
-                    let last = len - 64;
-                    rows::block::<64, false>(source.add(last), place.add(last), 64);
-                }
-            }
-        }
-        _ => {
-            for (source, place) in pairs {
-                // SAFETY: the caller's promise.
-                unsafe { source.add(from).copy_to_nonoverlapping(place.add(to), len) };
-            }
-        }
+        _ => unreachable!("a narrow row"),
     }
 }
