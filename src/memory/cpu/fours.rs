@@ -6,6 +6,9 @@ use super::Avx2;
 use crate::index::Meaning;
 use crate::memory::indices::elements::Along;
 
+/// In how many lanes side by side indices may select by turns.
+pub(in crate::memory) const MOST_BESIDE: usize = 8;
+
 /// Calls `visit` with the offset that each index of lanes selects, in order, and with what
 /// goes with its lane. Indices have 4 or 8 bytes. Returns a number that is negative where
 /// an index is out of bounds, for which it visits position 0.
@@ -17,7 +20,7 @@ pub(in crate::memory) fn fours<'i, I: Meaning, L>(
     visit: impl Fn(&mut L, isize),
 ) -> i64 {
     #[target_feature(enable = "avx2")]
-    fn wide<'i, I: Meaning, L>(
+    fn wide<'i, const TURNS: bool, I: Meaning, L>(
         lanes: impl Iterator<Item = (&'i [I], L)>,
         along: Along,
         visit: impl Fn(&mut L, isize),
@@ -28,13 +31,30 @@ pub(in crate::memory) fn fours<'i, I: Meaning, L>(
         // What is added to a negative value.
         let from_end = if I::SIGNED { _mm256_set1_epi64x(len) } else { zero };
         let step = _mm256_set1_epi64x(along.step as i64);
-        let beside = along.beside as i64;
-        let times = |turns: i64| beside.wrapping_mul(turns);
-        let first = _mm256_setr_epi64x(0, beside, times(2), times(3));
-        let four_beside = _mm256_set1_epi64x(times(4));
+        // How far the next index selects beside the first of its lane.
+        let (mut beside, mut turn) = (0_i64, 0);
+        let mut next = || {
+            let now = beside;
+            (beside, turn) = (beside.wrapping_add(along.beside as i64), turn + 1);
+            if turn == along.every {
+                (beside, turn) = (0, 0);
+            }
+            now
+        };
+        // How far four of them do; and how much further the next four, which comes again after
+        // a cycle.
+        let mut four = || _mm256_setr_epi64x(next(), next(), next(), next());
+        let first = four();
+        let cycle = if TURNS { along.every } else { 1 };
+        let mut further = [zero; MOST_BESIDE];
+        let mut before = first;
+        for one in &mut further[..cycle] {
+            let now = four();
+            (*one, before) = (_mm256_sub_epi64(now, before), now);
+        }
         let (mut all, mut bits) = (zero, 0);
         for (indices, mut lane) in lanes {
-            let mut ramp = first;
+            let (mut ramp, mut turn) = (first, 0);
             let fours = indices.chunks_exact(4);
             let rest = fours.remainder();
             for four in fours {
@@ -54,7 +74,10 @@ pub(in crate::memory) fn fours<'i, I: Meaning, L>(
                 all = _mm256_or_si256(all, outside);
                 let inside = _mm256_andnot_si256(_mm256_cmpgt_epi64(zero, outside), position);
                 let offsets = _mm256_add_epi64(_mm256_mul_epi32(inside, step), ramp);
-                ramp = _mm256_add_epi64(ramp, four_beside);
+                ramp = _mm256_add_epi64(ramp, further[turn]);
+                if TURNS {
+                    turn = if turn + 1 == cycle { 0 } else { turn + 1 };
+                }
                 let (low, high) =
                     (_mm256_castsi256_si128(offsets), _mm256_extracti128_si256::<1>(offsets));
                 visit(&mut lane, _mm_cvtsi128_si64(low) as isize);
@@ -62,7 +85,9 @@ pub(in crate::memory) fn fours<'i, I: Meaning, L>(
                 visit(&mut lane, _mm_cvtsi128_si64(high) as isize);
                 visit(&mut lane, _mm_extract_epi64::<1>(high) as isize);
             }
-            for (k, &index) in (indices.len() - rest.len()..).zip(rest) {
+            let done = indices.len() - rest.len();
+            for (k, &index) in (done..).zip(rest) {
+                let k = if TURNS { k % along.every } else { k };
                 let (outside, offset) = along.offset(k, index);
                 bits |= outside;
                 visit(&mut lane, offset);
@@ -73,6 +98,10 @@ pub(in crate::memory) fn fours<'i, I: Meaning, L>(
     // SAFETY: the processor has AVX2, as the proof says.
     #[allow(unsafe_code)]
     unsafe {
-        wide(lanes, along, visit)
+        if along.every <= MOST_BESIDE {
+            wide::<true, I, L>(lanes, along, visit)
+        } else {
+            wide::<false, I, L>(lanes, along, visit)
+        }
     }
 }

@@ -53,7 +53,10 @@ impl<A: Value> Input<A> {
             (0..shape.len()).filter(alone).for_each(|k| strides[k] = FAR + k);
         }
         let reversed = if bytes.once_in(3) { bytes.byte() } else { 0 };
-        let reversed = (0..shape.len()).map(|k| reversed >> k & 1 == 1).collect();
+        // Of axes beyond the eighth none.
+        let reversed = (0..shape.len() as u32)
+            .map(|k| reversed.checked_shr(k).is_some_and(|bits| bits & 1 == 1))
+            .collect();
         let last: usize = shape.iter().zip(&strides).map(|(n, s)| n.saturating_sub(1) * s).sum();
         let len = if shape.contains(&0) { last } else { last + 1 };
         let buffer = (0..len).map(|_| element(bytes)).collect();
