@@ -2,11 +2,11 @@
 
 use super::copy::stage::is_past;
 use super::copy::{Gather, Transfer};
-use super::cpu::{is_streamed, of_caches};
+use super::cpu::{LINE, is_streamed, of_caches};
 use super::indexed::{Cut, Run, is_chunk, unit};
 use super::indices::{CHUNK, Indices};
 use super::output::Filled;
-use super::walk::{Axes, Order, Walk};
+use super::walk::{Axes, Walk};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
 use crate::sync::AtomicBool;
@@ -28,7 +28,7 @@ impl<'id> Transfer<'_, 'id> {
         name(&mut axes);
         if let Some(walk) = axes.finish() {
             assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
-            let rest = walk.order(Order::Listed);
+            let rest = walk.order(self.order());
             let mut untouched = untouched;
             if untouched && policy == Policy::Refuse && rest.is_some() {
                 // Neither walk knows of the other's indices.
@@ -158,12 +158,18 @@ fn cut(walk: &Walk, row: usize, parts: usize) -> (Cut, usize) {
     /// Kernels for shorter rows have the length of a whole one built in.
     const BAND: usize = threshold(2 << 10, 300);
     let unit = unit(walk.nest());
-    let lens = [
+    let mut lens = [
         (Cut::Shared, walk.shared_turns()),
         (Cut::Entries(unit), walk.entries() / unit),
         (Cut::Outer, walk.outer.len),
         (Cut::Inner, if row < BAND { 0 } else { walk.inner.len }),
     ];
+    let near = walk.nest().last().is_some_and(|run| run.step.listed.unsigned_abs() < LINE);
+    if near && is_chunk(walk.nest()) {
+        // Few entries that share cache lines of the output stay together: each part looks
+        // their indices up.
+        lens.swap(1, 2);
+    }
     let enough = lens.iter().find(|(_, len)| *len >= 4 * parts);
     let longest = lens.iter().rev().max_by_key(|(_, len)| *len);
     enough.or(longest).map_or((Cut::Entries(1), 1), |(cut, len)| (*cut, parts.min(*len).max(1)))

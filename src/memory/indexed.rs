@@ -95,8 +95,8 @@ struct Chunk {
     every: Option<isize>,
     /// Whether some of the offsets are [`NOWHERE`].
     gaps: bool,
-    /// Whether they select elements that follow each other.
-    adjacent: bool,
+    /// How far they are apart, where no index comes in between; else 0.
+    apart: isize,
     /// The indices that come next.
     next: Next,
 }
@@ -152,17 +152,10 @@ impl Run<'_> {
             listed: self.listed.wrapping_offset(base.listed),
             offsets: rooms.offsets.values(),
             places: Places::Every(run.step.listed),
-            adjacent: self.follow_each_other(run),
+            apart: apart(run),
             ..Tile::like(self.walk, self.size, self.spread)
         };
         self.tile(&tile, gaps);
-    }
-
-    /// Whether the elements of a run follow each other in the selected array: no index
-    /// comes in between.
-    #[inline]
-    fn follow_each_other(&self, run: &Loop) -> bool {
-        !run.reads_indices() && run.step.selected == self.size as isize
     }
 
     #[inline(never)]
@@ -230,9 +223,9 @@ impl Run<'_> {
                 _ => std::ptr::null(),
             };
             let next = Next { start: next, step: run.step.indices };
-            let adjacent = self.follow_each_other(&run);
+            let apart = apart(&run);
             let every = Some(run.step.listed);
-            self.chunk(Chunk { base: at, every, gaps, adjacent, next }, rooms, part);
+            self.chunk(Chunk { base: at, every, gaps, apart, next }, rooms, part);
         }
     }
 
@@ -304,8 +297,8 @@ impl Run<'_> {
                 base.listed = 0;
             }
             let (every, gaps) = ((!apart).then_some(run.step.listed), gaps == Some(true));
-            let (adjacent, next) = (false, Next::NONE);
-            self.chunk(Chunk { base, every, gaps, adjacent, next }, rooms, part);
+            let (apart, next) = (0, Next::NONE);
+            self.chunk(Chunk { base, every, gaps, apart, next }, rooms, part);
         }
     }
 
@@ -326,7 +319,7 @@ impl Run<'_> {
             listed: self.listed.wrapping_offset(chunk.base.listed),
             offsets: rooms.offsets.values(),
             places: chunk.every.map_or(Places::Each(rooms.places.values()), Places::Every),
-            adjacent: chunk.adjacent && part.targets.is_none(),
+            apart: if part.targets.is_none() { chunk.apart } else { 0 },
             next: chunk.next,
             ..Tile::like(walk, self.size, self.spread)
         };
@@ -429,6 +422,13 @@ impl Run<'_> {
         }
         (self.policy != Policy::Refuse).then_some(true)
     }
+}
+
+/// How far the entries of a run are apart in the selected array; 0 where an index comes in
+/// between.
+#[inline]
+fn apart(run: &Loop) -> isize {
+    if run.reads_indices() { 0 } else { run.step.selected }
 }
 
 /// The innermost loop and those around it, where it is so short that many of

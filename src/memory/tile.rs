@@ -60,8 +60,9 @@ pub(super) struct Tile<'t> {
     /// Whether what the offsets select is spread over more memory than the
     /// caches near a core hold, so that asking for it ahead of time pays.
     pub(super) spread: bool,
-    /// Whether the offsets are those of elements that follow each other.
-    pub(super) adjacent: bool,
+    /// How many bytes each offset is apart from the one before, where no index comes in
+    /// between; else 0.
+    pub(super) apart: isize,
     /// What is read after this tile.
     pub(super) next: Next,
 }
@@ -109,7 +110,7 @@ impl<'t> Tile<'t> {
             inner: steps(&walk.inner),
             size,
             spread,
-            adjacent: false,
+            apart: 0,
             next: Next::NONE,
         }
     }

@@ -10,6 +10,7 @@ use super::{Copier, Way};
 use crate::memory::alloc::expect_large_writes;
 use crate::memory::output::{Filled, Fresh};
 use crate::memory::strided::{Layout, Strided, StridedMut};
+use crate::memory::walk::Order;
 
 /// A copy from one array to another.
 ///
@@ -122,6 +123,11 @@ impl<'a, 'id> Transfer<'a, 'id> {
     /// The array that is written.
     pub(crate) fn to(&self) -> Layout<'id> {
         self.to.layout()
+    }
+
+    /// The order of loops that write elements of `to`.
+    pub(in crate::memory) fn order(&self) -> Order {
+        Order::Listed(if matches!(self.copier.way, Way::Bytes) { self.copier.size } else { 0 })
     }
 
     /// # Safety

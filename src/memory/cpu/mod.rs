@@ -21,7 +21,7 @@ pub(super) use half::F16c;
 pub(super) use keep::keep;
 pub(super) use shuffle::{FEWEST, Pattern, gcd};
 pub(super) use stream::{fence, is_streamed, stream};
-pub(super) use transpose::{LINE, Rows, transpose};
+pub(super) use transpose::{LINE, Rows, transpose, transposes};
 
 /// A proof that the processor has AVX2.
 ///

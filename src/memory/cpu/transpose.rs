@@ -11,6 +11,19 @@ use std::ops::Range;
 /// Bytes of a cache line.
 pub(in crate::memory) const LINE: usize = 64;
 
+/// Whether a matrix of elements of so many bytes that lie `step` bytes apart in its rows is
+/// worth being transposed block by block, as it is `copied` or of rows that are selected.
+/// Where elements do not follow each other, bytes take as long to be put together first as
+/// they would to be copied one by one, and so do large elements.
+pub(in crate::memory) fn transposes(size: usize, step: usize, copied: bool) -> bool {
+    match size {
+        2 | 4 => step != 0 && step < LINE,
+        8 => step == size || (!copied && step != 0 && step < LINE),
+        1 | 16 => step == size,
+        _ => false,
+    }
+}
+
 /// Rows of bytes that are dense and lie so many bytes apart.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Rows<P> {
@@ -24,7 +37,7 @@ type Target = Rows<*mut u8>;
 
 impl Source {
     #[inline(always)]
-    fn row(self, k: usize) -> *const u8 {
+    pub(in crate::memory) fn row(self, k: usize) -> *const u8 {
         self.first.wrapping_offset(self.step.wrapping_mul(k as isize))
     }
 
@@ -37,7 +50,7 @@ impl Source {
 
 impl Target {
     #[inline(always)]
-    fn row(self, k: usize) -> *mut u8 {
+    pub(in crate::memory) fn row(self, k: usize) -> *mut u8 {
         self.first.wrapping_offset(self.step.wrapping_mul(k as isize))
     }
 

@@ -122,7 +122,7 @@ impl Run<'_> {
                 & rooms.places.extend_resolved(entries, listed);
             assert!(inside, "lists of another walk");
             let (every, next) = (None, Next::NONE);
-            let chunk = Chunk { base: walk.base, every, gaps: false, adjacent: false, next };
+            let chunk = Chunk { base: walk.base, every, gaps: false, apart: 0, next };
             self.shared(&chunk, &rooms, &whole);
         }
     }

@@ -22,7 +22,7 @@ use super::copy::{Transfer, Way};
 use super::gather::copy;
 use super::output::Filled;
 use super::strided::Layout;
-use super::walk::{Loop, Loops, Offsets, Order, Walk};
+use super::walk::{Loop, Loops, Offsets, Walk};
 use crate::threshold::threshold;
 
 /// One axis of a roll. The element that ends at `i` comes from
@@ -120,7 +120,7 @@ impl<'id> Transfer<'_, 'id> {
             let short =
                 |turn: &Turn| tiny || (turn.shift != 0 && turn.len.saturating_mul(size) <= LONG);
             let plain = matches!(self.copier.way, Way::Bytes);
-            let order = if plain { Order::Copied(size) } else { Order::Listed };
+            let order = self.order();
             match turns.split_last() {
                 Some((row, around)) if plain && size > 0 && dense(row) && short(row) => {
                     let row = rows::Row { len: row.len * size, shift: row.shift * size };

@@ -19,18 +19,16 @@
 use std::ops::Range;
 
 use super::{Component, Components, Loop, Loops, Offsets, turns};
-use crate::memory::cpu::of_caches;
+use crate::memory::cpu::{of_caches, transposes};
 use crate::threshold::threshold;
 
 /// Which array's memory the order follows first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::memory) enum Order {
-    /// That of a gather's output.
-    Listed,
-    /// That of a copy's output, of elements of so many bytes. What is dense in
-    /// either array is not cut in tiles: the kernel goes through it block by
-    /// block.
-    Copied(usize),
+    /// That of the output of a gather or a copy. If elements are so many bytes, what is
+    /// transposed on its way is not cut in tiles: the kernel goes through it block by
+    /// block. Other elements are said to have 0.
+    Listed(usize),
     /// That of a scatter's target.
     Selected,
 }
@@ -167,9 +165,7 @@ impl Walk {
     /// Sorts loops, and cuts one in tiles where that pays.
     fn sort(&mut self, order: Order) -> Option<Cut> {
         let moved = match order {
-            Order::Listed | Order::Copied(_) => {
-                sort(&mut self.loops, |one| one.step.listed.unsigned_abs())
-            }
+            Order::Listed(_) => sort(&mut self.loops, |one| one.step.listed.unsigned_abs()),
             Order::Selected => {
                 let keys = Keys::new(&self.components);
                 sort(&mut self.loops, |one| keys.selected(one))
@@ -286,11 +282,18 @@ fn tile_len(step: usize) -> usize {
     (LINE / step.max(1)).clamp(threshold(8, 2), threshold(32, 4))
 }
 
-/// Whether these are the loops of a matrix that is transposed on its way, of
-/// elements whose size there are blocks for.
-fn is_transposed(across: &Loop, down: &Loop, size: usize) -> bool {
-    let dense = [across.step.selected, down.step.listed] == [size as isize; 2];
-    dense && down.step.selected != size as isize && matches!(size, 1 | 2 | 4 | 8 | 16)
+/// Whether the loops `across` and `down` go through a matrix that is transposed on its way,
+/// of elements whose size there are blocks for: all entries of one loop, or none.
+fn is_transposed(loops: &[Loop], [across, down]: [usize; 2], keys: Keys, size: usize) -> bool {
+    /// Runs of fewer entries are put together, from wherever they lie.
+    const RUN: usize = 16;
+    let selecting = loops.iter().filter(|one| one.reads_indices()).count();
+    let (across, down) = (&loops[across], &loops[down]);
+    let (near, far) = (keys.selected(across), keys.selected(down));
+    let runs =
+        if down.reads_indices() { selecting == 1 } else { selecting == 0 || across.len >= RUN };
+    let dense = down.step.listed == size as isize && near < far;
+    dense && runs && !across.reads_indices() && transposes(size, near, !down.reads_indices())
 }
 
 /// Cuts a loop in tiles where two arrays disagree about which loop runs
@@ -302,8 +305,9 @@ fn tile(loops: &mut Loops, keys: Keys, order: Order) -> Option<Cut> {
     };
     let near_selected = nearest(&|one| keys.selected(one))?;
     let near_listed = nearest(&|one| keys.listed(one))?;
+    let pair = [near_selected, near_listed];
     let (across, down) = (&loops[near_selected], &loops[near_listed]);
-    let blocks = matches!(order, Order::Copied(size) if is_transposed(across, down, size));
+    let blocks = matches!(order, Order::Listed(size) if is_transposed(loops, pair, keys, size));
     let disagree = near_selected != near_listed
         && keys.selected(down) >= LINE
         && keys.listed(across) >= LINE

@@ -96,7 +96,7 @@ fn walks_reach_every_place_once() {
                 let mut expected = places(&loops, ZERO);
                 let in_order = received(&expected);
                 expected.sort_by_key(key);
-                for order in [Order::Listed, Order::Selected] {
+                for order in [Order::Listed(0), Order::Listed(8), Order::Selected] {
                     let (walk, rest) = Walk::new(loops.clone(), components.clone(), order);
                     let mut reached = walked(&walk);
                     if let Some(rest) = &rest {

@@ -133,7 +133,7 @@ impl Sorted {
             inner: Steps { len: row.len, selected: wide.slot as isize, listed: row.step.listed },
             size: building.size,
             spread: false,
-            adjacent: false,
+            apart: 0,
             next: Next::NONE,
         };
         // SAFETY: the offsets are what indices in bounds select, the places are
