@@ -189,7 +189,9 @@ struct Pass<'p> {
 impl Pass<'_> {
     /// Walks with one kernel after the other; false where an index is refused.
     fn run(&self, walk: &mut Walk, kernels: &[&dyn Kernel]) -> bool {
-        let rest = walk.order(Order::Selected);
+        let reduces = matches!(self.scattering.how, How::Reduce { .. });
+        let size = if reduces { self.scattering.updates.layout().size() } else { 0 };
+        let rest = walk.order(Order::Selected(size));
         kernels.iter().all(|kernel| {
             self.walk(walk, *kernel) && rest.as_deref().is_none_or(|rest| self.walk(rest, *kernel))
         })
@@ -197,7 +199,7 @@ impl Pass<'_> {
 
     /// Walks with the copy kernel that serves the loops.
     fn copy(&self, walk: &mut Walk, copier: Copier) -> bool {
-        let rest = walk.order(Order::Selected);
+        let rest = walk.order(Order::Selected(0));
         std::iter::once(&*walk)
             .chain(rest.as_deref())
             .all(|walk| self.walk(walk, &copier.write(&walk.inner)))
@@ -255,7 +257,7 @@ impl Pass<'_> {
         let mut counts = combine::Counts::new(&walk.loops, &walk.components, known)?;
         if let Some(slots) = counts.uncounted() {
             let counting = (counts.loops.clone(), counts.components.clone());
-            let (counted, _) = Walk::new(counting.0, counting.1, Order::Selected);
+            let (counted, _) = Walk::new(counting.0, counting.1, Order::Selected(0));
             let one = 1_u32;
             let arrays = (slots, (&raw const one).cast());
             let indices = (Some(&self.scattering.indices), self.policy);
@@ -272,7 +274,8 @@ impl Pass<'_> {
         if !self.run(walk, sum) {
             return Ok(false);
         }
-        let (divided, rest) = Walk::new(counts.divide.clone(), Components::new(), Order::Selected);
+        let (divided, rest) =
+            Walk::new(counts.divide.clone(), Components::new(), Order::Selected(0));
         let size = self.scattering.target.layout().size();
         let divide = Divide { row, size, init };
         for walk in std::iter::once(&divided).chain(rest.as_deref()) {

@@ -3,6 +3,7 @@
 use std::any::TypeId;
 
 use super::apply::{Set, apply, apply_known};
+use super::transposed::run_by_rows;
 use super::wide::{DivideRow, Extent, Significant, Wide, Widely};
 use crate::memory::tile::{Kernel, Known, KnownRun, Tile};
 use crate::reduction::{Arithmetic, Reduction};
@@ -138,8 +139,8 @@ pub(in crate::memory) struct Narrow {
 impl Kernel for Narrow {
     #[inline]
     unsafe fn run(&self, tile: &Tile<'_>) {
-        // SAFETY: the caller's promise.
-        unsafe { (self.run)(tile) }
+        // SAFETY: the caller's promise; a type that is reduced is nothing but its bytes.
+        unsafe { run_by_rows(tile, self.run) }
     }
 
     unsafe fn nowhere(&self, _: &Tile<'_>) {}

@@ -3,6 +3,7 @@
 
 mod apply;
 mod kernels;
+mod transposed;
 mod wide;
 
 pub(super) use apply::{Fold, Set, assign, ignore};

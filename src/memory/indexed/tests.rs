@@ -111,7 +111,7 @@ fn segments_end_where_the_index_changes() {
         let step = Offsets { selected: 0, indices: 1, listed: 8 };
         let entries = Loop { len: ids.len(), step, entries: true };
         let components = [Component { len: 10, step: 8, at: 0 }].into_iter().collect();
-        let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected).0;
+        let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected(0)).0;
         let run = Run {
             walk: &walk,
             indices: Some(&Indices::of(&array)),

@@ -237,7 +237,7 @@ fn entries_that_are_sorted() {
         let array = ArrayView1::from(ids);
         let component = Component { len: 20, step: 64, at: 0 };
         let components = [component].into_iter().collect();
-        let walk = Walk::new(loops.iter().copied().collect(), components, Order::Selected).0;
+        let walk = Walk::new(loops.iter().copied().collect(), components, Order::Selected(0)).0;
         Indices::of(&array).are_sorted(&walk, policy)
     };
     let (ids, all) = ([0, 0, 3, 5, 5, 9], [entries(6, 4, true)]);

@@ -71,7 +71,7 @@ impl Bins {
             Loop { len: target.len, step, entries: false }
         }));
         add.retain(|one| one.len > 1);
-        let (mut binned, rest) = Walk::new(binned, components, Order::Selected);
+        let (mut binned, rest) = Walk::new(binned, components, Order::Selected(0));
         if rest.is_some() {
             return None;
         }
@@ -79,7 +79,7 @@ impl Bins {
         // No line of one part is one of another, or next to it, wherever memory starts.
         let every = bytes.next_multiple_of(64) + 128;
         let memory = repeated(nothing.repeated(), every / size_of::<u128>() * parts).ok()?;
-        let add = Walk::new(add, Components::new(), Order::Selected);
+        let add = Walk::new(add, Components::new(), Order::Selected(0));
         Some(Bins { walk: binned, add, every, memory })
     }
 

@@ -29,8 +29,9 @@ pub(in crate::memory) enum Order {
     /// transposed on its way is not cut in tiles: the kernel goes through it block by
     /// block. Other elements are said to have 0.
     Listed(usize),
-    /// That of a scatter's target.
-    Selected,
+    /// That of a scatter's target. If updates are so many bytes, they are transposed where
+    /// they lie across it, in longer tiles; others are said to have 0.
+    Selected(usize),
 }
 
 /// Loops in the order in which they run, and what each does.
@@ -166,7 +167,7 @@ impl Walk {
     fn sort(&mut self, order: Order) -> Option<Cut> {
         let moved = match order {
             Order::Listed(_) => sort(&mut self.loops, |one| one.step.listed.unsigned_abs()),
-            Order::Selected => {
+            Order::Selected(_) => {
                 let keys = Keys::new(&self.components);
                 sort(&mut self.loops, |one| keys.selected(one))
             }
@@ -276,6 +277,9 @@ struct Cut {
     base: Offsets,
 }
 
+/// Bytes of a tile of updates that are transposed.
+const WIDE: usize = threshold(256, 32);
+
 /// Turns of a tile whose turns are `step` bytes apart: some lines of the array
 /// that it is written to or read from in order.
 fn tile_len(step: usize) -> usize {
@@ -306,8 +310,11 @@ fn tile(loops: &mut Loops, keys: Keys, order: Order) -> Option<Cut> {
     let near_selected = nearest(&|one| keys.selected(one))?;
     let near_listed = nearest(&|one| keys.listed(one))?;
     let pair = [near_selected, near_listed];
+    let (Order::Listed(size) | Order::Selected(size)) = order;
+    let scatters = matches!(order, Order::Selected(_));
     let (across, down) = (&loops[near_selected], &loops[near_listed]);
-    let blocks = matches!(order, Order::Listed(size) if is_transposed(loops, pair, keys, size));
+    let blocks = is_transposed(loops, pair, keys, size)
+        && (!scatters || (size <= 4 && across.step.selected == size as isize));
     let disagree = near_selected != near_listed
         && keys.selected(down) >= LINE
         && keys.listed(across) >= LINE
@@ -324,7 +331,7 @@ fn tile(loops: &mut Loops, keys: Keys, order: Order) -> Option<Cut> {
         return None;
     };
     let last_entries = loops.iter().rposition(|one| one.entries);
-    if order == Order::Selected && loops[partner].entries && last_entries != Some(partner) {
+    if scatters && loops[partner].entries && last_entries != Some(partner) {
         return None;
     }
     let (strip, partner_loop) = (loops[cut], loops[partner]);
@@ -338,8 +345,8 @@ fn tile(loops: &mut Loops, keys: Keys, order: Order) -> Option<Cut> {
         return None;
     }
     let step = keys.listed(&strip).min(keys.selected(&strip));
-    let len = tile_len(step);
-    if blocks || strip.len < 2 * len {
+    let len = if blocks && scatters { WIDE / size } else { tile_len(step) };
+    if (blocks && !scatters) || strip.len < 2 * len {
         loops.extend([partner_loop, strip]);
         return None;
     }

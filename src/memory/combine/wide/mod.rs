@@ -144,7 +144,7 @@ impl Building<'_> {
         kernel: &dyn Kernel,
     ) -> bool {
         loops.retain(|one| one.len > 1);
-        let (walk, rest) = Walk::new(loops, components.clone(), Order::Selected);
+        let (walk, rest) = Walk::new(loops, components.clone(), Order::Selected(0));
         let outside = AtomicBool::new(false);
         for mut walk in std::iter::once(walk).chain(rest.map(|rest| *rest)) {
             walk.base = walk.base.after(1, from);

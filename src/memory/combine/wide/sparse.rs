@@ -49,7 +49,7 @@ pub(super) fn fold(building: &Building<'_>, wide: &Wide, lanes: &Loops) -> Resul
         Sorted { targets: reserved(count)?, slots: reserved(count)?, places: reserved(count)? };
     let collect = Collect(Mutex::new(reserved(count)?));
     let outside = AtomicBool::new(false);
-    let (mut walk, _) = Walk::new(entries, building.components.clone(), Order::Selected);
+    let (mut walk, _) = Walk::new(entries, building.components.clone(), Order::Selected(0));
     let mut cursor = Cursor::new(&lanes, Offsets::ZERO, 0);
     for _ in 0..turns(&lanes) {
         let (at, _) = cursor.take(1);
