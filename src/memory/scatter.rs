@@ -6,7 +6,7 @@ mod split;
 use ndarray::{ArrayRef, Dimension};
 
 use super::combine::{self, Divide, Fold, Kernels, Plain};
-use super::copy::{Copier, Way};
+use super::copy::{Clones, Copier, Way};
 use super::indexed::is_chunk;
 use super::indices::Indices;
 use super::strided::{Layout, Strided, StridedMut};
@@ -60,7 +60,9 @@ impl<'a> Scattering<'a> {
         U: Dimension,
     {
         let way = if std::mem::needs_drop::<A>() {
-            Way::Clone(combine::assign::<A>, combine::ignore)
+            Way::Clone(
+                const { &Clones { tile: combine::assign::<A>, value: combine::ignore, rolled: None } },
+            )
         } else {
             Way::of::<A, false>()
         };

@@ -102,7 +102,11 @@ fn short_rows() {
     turned::<u8>(1..=66);
     turned::<u16>(1..=20);
     turned::<[u8; 3]>(1..=8);
+    turned::<(u32, u8)>(2..=4);
+    turned::<[f32; 8]>(2..=14);
+    turned::<[u64; 9]>(2..=4);
     turned::<f64>(1..=9);
+    turned::<u128>(2..=5);
 }
 
 /// Rows that are sent on along several axes, whose lengths have common

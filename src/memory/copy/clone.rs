@@ -3,24 +3,49 @@
 use std::mem::MaybeUninit;
 
 use super::each_listed;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use crate::memory::cpu::Avx2;
 use crate::memory::tile::Tile;
 
-/// The kernel that clones from the selected to the listed array where `GATHER`,
-/// else back, without dropping what lies there.
-pub(super) fn kernel<T: Clone, const GATHER: bool>() -> unsafe fn(&Tile<'_>) {
+/// How elements of one type are cloned.
+#[derive(Debug)]
+pub(in crate::memory) struct Clones {
+    /// From one array of a tile to the other.
+    pub(in crate::memory) tile: unsafe fn(&Tile<'_>),
+    /// A value to all listed elements of a tile.
+    pub(in crate::memory) value: unsafe fn(&Tile<'_>, *const u8),
+    /// Rows that are rolled, where nothing that lies there is dropped.
+    pub(in crate::memory) rolled: Option<unsafe fn(&Rows)>,
+}
+
+/// Those that clone from the selected to the listed array where `GATHER`, else
+/// back, without dropping what lies there.
+pub(super) fn clones<T: Clone, const GATHER: bool>() -> &'static Clones {
+    macro_rules! clones {
+        ($arrays:literal, $short:literal) => {
+            const {
+                &Clones {
+                    tile: each::<T, $arrays, $short, GATHER>,
+                    value: fill::<T>,
+                    rolled: Some(rolled::<T, $arrays, $short>),
+                }
+            }
+        };
+    }
     if const { size_of::<T>() > 64 } {
         // Arrays of these would be too much for the stack.
-        each::<T, false, 0, GATHER>
-    } else if const { size_of::<T>() <= 8 || size_of::<T>().is_power_of_two() } {
+        clones!(false, 0)
+    } else if const { size_of::<T>() <= 8 } {
         // The compiler makes long loops over these a `memcpy`, if it may.
-        each::<T, false, 128, GATHER>
+        clones!(false, 128)
+    } else if const { size_of::<T>().is_power_of_two() } {
+        clones!(false, 384)
     } else {
-        each::<T, true, 384, GATHER>
+        clones!(true, 384)
     }
 }
 
-/// Rows of up to `SHORT` bytes are cloned without a call for each, longer ones
-/// as arrays where `ARRAYS`.
+/// Clones by AVX2 where the processor has it and elements fill its vectors.
 ///
 /// # Safety
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for elements of
@@ -29,9 +54,29 @@ pub(super) fn kernel<T: Clone, const GATHER: bool>() -> unsafe fn(&Tile<'_>) {
 unsafe fn each<T: Clone, const ARRAYS: bool, const SHORT: usize, const GATHER: bool>(
     tile: &Tile<'_>,
 ) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if const { size_of::<T>() >= 8 && size_of::<T>().is_power_of_two() } {
+        if let Some(avx2) = Avx2::detect() {
+            return avx2.call(
+                #[inline(always)]
+                // SAFETY: the caller's promise.
+                || unsafe { rows::<T, ARRAYS, SHORT, GATHER>(tile) },
+            );
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { rows::<T, ARRAYS, SHORT, GATHER>(tile) }
+}
+
+/// # Safety
+/// That of [`each`].
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn rows<T: Clone, const ARRAYS: bool, const SHORT: usize, const GATHER: bool>(
+    tile: &Tile<'_>,
+) {
     let (inner, size) = (tile.inner, size_of::<T>() as isize);
     let dense = (inner.selected, inner.listed) == (size, size);
-    let bytes = inner.len * size_of::<T>();
     let ends = |selected: *mut u8, listed: *mut u8| {
         let (from, to) = if GATHER { (selected, listed) } else { (listed, selected) };
         (from.cast::<T>().cast_const(), to.cast::<T>())
@@ -59,35 +104,54 @@ unsafe fn each<T: Clone, const ARRAYS: bool, const SHORT: usize, const GATHER: b
         3 if dense => rows_of!(3),
         _ => {}
     }
-    tile.each_row(|selected, listed| {
-        let (from, to) = ends(selected, listed);
-        // SAFETY: the caller's promise, for each row.
-        unsafe {
-            if const { SHORT > 0 } && dense && bytes <= SHORT {
-                return short::<T>(from, to, inner.len);
-            }
-            match dense {
-                true => {
-                    let from = std::slice::from_raw_parts(from, inner.len);
-                    let to = std::slice::from_raw_parts_mut(to.cast(), inner.len);
-                    if const { ARRAYS } { long(from, to) } else { row(from, to) }
-                }
-                // Steps that are compared with constants are handed on as these.
-                false if place == size => {
-                    for k in 0..inner.len {
-                        let from = from.wrapping_byte_offset(step.wrapping_mul(k as isize));
-                        to.add(k).write((*from).clone());
+    tile.each_row(
+        #[inline(always)]
+        |selected, listed| {
+            let (from, to) = ends(selected, listed);
+            // SAFETY: the caller's promise, for each row.
+            unsafe {
+                match dense {
+                    true => follow::<T, ARRAYS, SHORT>(from, to, inner.len),
+                    // Steps that are compared with constants are handed on as these.
+                    false if place == size => {
+                        for k in 0..inner.len {
+                            let from = from.wrapping_byte_offset(step.wrapping_mul(k as isize));
+                            to.add(k).write((*from).clone());
+                        }
                     }
-                }
-                false => {
-                    for k in 0..inner.len as isize {
-                        let from = from.wrapping_byte_offset(k.wrapping_mul(step));
-                        to.wrapping_byte_offset(k.wrapping_mul(place)).write((*from).clone());
+                    false => {
+                        for k in 0..inner.len as isize {
+                            let from = from.wrapping_byte_offset(k.wrapping_mul(step));
+                            to.wrapping_byte_offset(k.wrapping_mul(place)).write((*from).clone());
+                        }
                     }
                 }
             }
+        },
+    );
+}
+
+/// Clones elements that follow each other in both arrays: up to `SHORT` bytes
+/// without a call, more as arrays where `ARRAYS`.
+///
+/// # Safety
+/// `len` elements can be read and written, and do not overlap.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn follow<T: Clone, const ARRAYS: bool, const SHORT: usize>(
+    from: *const T,
+    to: *mut T,
+    len: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if const { SHORT > 0 } && len * size_of::<T>() <= SHORT {
+            return short::<T>(from, to, len);
         }
-    });
+        let from = std::slice::from_raw_parts(from, len);
+        let to = std::slice::from_raw_parts_mut(to.cast(), len);
+        if const { ARRAYS } { long(from, to) } else { row(from, to) }
+    }
 }
 
 /// Elements that are cloned as one array: the standard library copies the bytes
@@ -162,12 +226,70 @@ fn row<T: Clone>(from: &[T], to: &mut [MaybeUninit<T>]) {
     }
 }
 
+/// Rows of elements that follow each other, to be rolled.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::memory) struct Rows {
+    pub(in crate::memory) from: *const u8,
+    pub(in crate::memory) to: *mut u8,
+    pub(in crate::memory) count: usize,
+    /// By how many bytes each is apart from the next in the two arrays.
+    pub(in crate::memory) steps: [isize; 2],
+    /// How many elements move on, and how many come round.
+    pub(in crate::memory) runs: [usize; 2],
+}
+
+impl Rows {
+    /// Calls `visit` with where each row begins in the two arrays.
+    #[inline(always)]
+    fn each<T>(&self, visit: impl Fn(*const T, *mut T)) {
+        for k in 0..self.count as isize {
+            let [from, to] = self.steps.map(|step| step.wrapping_mul(k));
+            visit(self.from.wrapping_offset(from).cast(), self.to.wrapping_offset(to).cast());
+        }
+    }
+}
+
+/// Clones rows, rolled: both runs of each before the next.
+///
+/// # Safety
+/// They are of elements of type `T` that can be read and written, and do not
+/// overlap.
+#[allow(unsafe_code)]
+unsafe fn rolled<T: Clone, const ARRAYS: bool, const SHORT: usize>(rows: &Rows) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match rows.runs {
+            [2, 1] if const { SHORT > 0 } => three::<T, 2, 1>(rows),
+            [1, 2] if const { SHORT > 0 } => three::<T, 1, 2>(rows),
+            [on, round] => rows.each::<T>(|from, to| {
+                follow::<T, ARRAYS, SHORT>(from.add(on), to, round);
+                follow::<T, ARRAYS, SHORT>(from, to.add(round), on);
+            }),
+        }
+    }
+}
+
+/// The same for rows of three elements.
+///
+/// # Safety
+/// That of [`rolled`], for runs of these lengths.
+#[allow(unsafe_code)]
+unsafe fn three<T: Clone, const ON: usize, const ROUND: usize>(rows: &Rows) {
+    rows.each::<T>(|from, to| {
+        // SAFETY: the caller's promise, for each row.
+        unsafe {
+            to.cast::<[T; ROUND]>().write((*from.add(ON).cast::<[T; ROUND]>()).clone());
+            to.add(ROUND).cast::<[T; ON]>().write((*from.cast::<[T; ON]>()).clone());
+        }
+    });
+}
+
 /// Clones a value to all listed elements of a tile.
 ///
 /// # Safety
 /// They can be written, and `value` is a `T`.
 #[allow(unsafe_code)]
-pub(super) unsafe fn fill<T: Clone>(tile: &Tile<'_>, value: *const u8) {
+unsafe fn fill<T: Clone>(tile: &Tile<'_>, value: *const u8) {
     // SAFETY: the caller's promise.
     let value = unsafe { &*value.cast::<T>() };
     // SAFETY: likewise.

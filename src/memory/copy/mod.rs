@@ -13,6 +13,7 @@ pub(super) mod stage;
 mod strided;
 mod transfer;
 
+pub(super) use clone::{Clones, Rows};
 use plain::{PLAIN, is_plain};
 pub(crate) use transfer::Transfer;
 
@@ -34,9 +35,8 @@ pub(super) struct Copier {
 pub(super) enum Way {
     /// By copying its bytes, all of which are initialised.
     Bytes,
-    /// By cloning each element of a tile, which the function does; the second
-    /// one clones a value into all listed elements of a tile.
-    Clone(unsafe fn(&Tile<'_>), unsafe fn(&Tile<'_>, *const u8)),
+    /// By cloning each element, which these functions do.
+    Clone(&'static Clones),
     /// By writing down where it is; the size is that of an address.
     Address,
 }
@@ -47,11 +47,7 @@ impl Way {
     #[inline]
     pub(super) fn of<T: Clone, const GATHER: bool>() -> Self {
         assert!(!std::mem::needs_drop::<T>(), "what lies there is not dropped");
-        if is_plain::<T>() {
-            Way::Bytes
-        } else {
-            Way::Clone(clone::kernel::<T, GATHER>(), clone::fill::<T>)
-        }
+        if is_plain::<T>() { Way::Bytes } else { Way::Clone(clone::clones::<T, GATHER>()) }
     }
 }
 
@@ -92,7 +88,7 @@ impl Kernel for Gather {
         unsafe {
             match self.copier.way {
                 Way::Bytes => fill(tile, value, self.copier.size),
-                Way::Clone(_, fill) => fill(tile, value),
+                Way::Clone(clones) => (clones.value)(tile, value),
                 // As an address: bytes of one do not remember what it may reach.
                 Way::Address => {
                     each_listed(tile, |place| place.cast::<*const u8>().write(value));
@@ -163,7 +159,7 @@ impl Copier {
                     (false, false) => strided::kernel::<false>(self.size),
                 }
             }
-            Way::Clone(run, _) => run,
+            Way::Clone(clones) => clones.tile,
             Way::Address => strided::addresses,
         }
     }

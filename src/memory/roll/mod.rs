@@ -11,6 +11,7 @@
 //! Where rows are dense in both arrays and short, both of their runs are copied
 //! together (`rows`), so that every cache line is written once.
 
+mod cloned;
 pub(super) mod inplace;
 mod rows;
 #[cfg(test)]
@@ -121,10 +122,14 @@ impl<'id> Transfer<'_, 'id> {
                 |turn: &Turn| tiny || (turn.shift != 0 && turn.len.saturating_mul(size) <= LONG);
             let plain = matches!(self.copier.way, Way::Bytes);
             let order = self.order();
-            match turns.split_last() {
-                Some((row, around)) if plain && size > 0 && dense(row) && short(row) => {
+            let rows = turns.split_last().filter(|(row, _)| size > 0 && dense(row) && short(row));
+            match (rows, cloned::kernel(&self)) {
+                (Some((row, around)), _) if plain => {
                     let row = rows::Row { len: row.len * size, shift: row.shift * size };
                     rows::run(&self, around, start, row);
+                }
+                (Some((row, around)), Some(kernel)) => {
+                    cloned::run(&self, around, start, *row, kernel);
                 }
                 _ => rectangles(turns, start, |loops, start| {
                     let (mut walk, rest) = Walk::new(loops, SmallVec::new(), order);

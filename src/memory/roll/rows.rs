@@ -46,7 +46,7 @@ const PAST: usize = threshold(1 << 10, 64);
 /// Rolls rows; `around` are the axes outside of them.
 pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, row: Row) {
     let count: usize = around.iter().map(|turn| turn.len).product();
-    let follow = around.last().is_none_or(|turn| turn.to == row.len as isize);
+    let dense = around.last().is_none_or(|turn| turn.to == row.len as isize);
     let step = row.len as isize;
     let shuffle = if count >= FEWEST { pattern(row) } else { None };
     if let ([Turn { shift: 0, from, to, .. }], Some(pattern)) = (around, &shuffle) {
@@ -55,17 +55,18 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
         }
     }
     let past =
-        follow && shuffle.is_none() && row.len >= PAST && stage::is_past(count * row.len, transfer);
+        dense && shuffle.is_none() && row.len >= PAST && stage::is_past(count * row.len, transfer);
     let cost = Cost::of_bytes(count * row.len).plus(Cost::of_near(count));
     if !past && shuffle.is_none() && parallel::parts(cost) == 1 {
         let from = transfer.from.start().wrapping_offset(start.selected);
+        let to = transfer.to.start().wrapping_offset(start.listed);
+        let turns = around.first().map_or(1, |turn| turn.len);
         // SAFETY: the rows are those of the two arrays, which are borrowed apart
         // from each other.
         #[allow(unsafe_code)]
-        unsafe {
-            straight(around, from, transfer.to.start().wrapping_offset(start.listed), row);
-        }
-        return;
+        return straight(around, 0..turns, from, to, &|turn, count, from, to| unsafe {
+            follow(turn, count, from, to, row);
+        });
     }
     let kernel = Rotate { row, past, shuffle };
     rectangles(around, start, |loops, base| {
@@ -98,31 +99,35 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
 /// prepare anything else would take longer.
 pub(super) const TINY: usize = threshold(2 << 10, 64);
 
-/// Rolls all rows that these axes make, run by run: nothing is listed before.
-///
-/// # Safety
-/// They can be read and written from here on, and do not overlap.
-#[allow(unsafe_code)]
-unsafe fn straight(around: &[Turn], from: *const u8, to: *mut u8, row: Row) {
+/// Calls `visit` with the rows that these axes make, run by run, where they begin in the two
+/// arrays and how many are turns of the axis beside them: nothing is listed before. Of the
+/// outermost axis takes these turns of the destination.
+pub(super) fn straight(
+    around: &[Turn],
+    share: Range<usize>,
+    from: *const u8,
+    to: *mut u8,
+    visit: &impl Fn(Turn, usize, *const u8, *mut u8),
+) {
     let Some((turn, inside)) = around.split_first() else {
-        // SAFETY: the caller's promise.
-        return unsafe { follow(Turn::ONCE, 1, from, to, row) };
+        return visit(Turn::ONCE, 1, from, to);
     };
     for (first, place, count) in turn.runs() {
-        let at = |k: usize| {
-            let from = from.wrapping_offset((first + k) as isize * turn.from);
-            (from, to.wrapping_offset((place + k) as isize * turn.to))
+        let places = share.start.max(place)..share.end.min(place + count);
+        let at = |place_of: usize| {
+            let from = from.wrapping_offset((first + (place_of - place)) as isize * turn.from);
+            (from, to.wrapping_offset(place_of as isize * turn.to))
         };
-        // SAFETY: the caller's promise, for turns of this axis.
-        unsafe {
-            if inside.is_empty() {
-                let (from, to) = at(0);
-                follow(*turn, count, from, to, row);
-            } else {
-                for k in 0..count {
-                    let (from, to) = at(k);
-                    straight(inside, from, to, row);
-                }
+        if places.is_empty() {
+            continue;
+        }
+        if inside.is_empty() {
+            let (from, to) = at(places.start);
+            visit(*turn, places.len(), from, to);
+        } else {
+            for place in places {
+                let (from, to) = at(place);
+                straight(inside, 0..inside[0].len, from, to, visit);
             }
         }
     }
