@@ -194,8 +194,14 @@ impl Run<'_> {
         part: &Part,
         rooms: &mut Rooms<'_>,
     ) {
+        let mut entries = entries;
         if let Some(single) = self.singly(nest, part) {
-            return self.singles(single, nest, base, entries);
+            let done = self.singles(single, nest, base, entries.clone());
+            // An index that is refused ends it all.
+            if done == entries.len() || self.policy == Policy::Refuse {
+                return;
+            }
+            entries.start += done;
         }
         // Without indices, runs of some length are worth a tile of their own.
         let together = |run: &Loop| run.reads_indices() || run.len < 16;

@@ -1,8 +1,9 @@
 //! Gathers between arrays of every layout, and rows of every length.
 
 use ndarray::{Array, Array1, Array2, ArrayD, Axis, Ix3, ShapeBuilder, s};
-use opkernels::{Error, Gather, GatherExt, OutOfBounds};
+use opkernels::{Error, Gather, GatherElements, GatherElementsExt, GatherExt, OutOfBounds};
 
+use crate::common::oracle::Kind;
 use crate::common::{Index, Laid, Layout, Numbers, Value, array_of, assert_same, oracle};
 
 /// Data, indices and out in all pairs of layouts.
@@ -267,4 +268,45 @@ fn broadcast_batches() {
     let output = many_data.gather_with(&many, Gather::along(1).batch_dims(1)).unwrap();
     let one = oracle::gather(&data, &wide, 1, 1, &OutOfBounds::Error).unwrap();
     assert_same(&output, &one.broadcast(vec![7, 4, 3]).unwrap());
+}
+
+/// Elements along an axis, all of whose indices are in bounds but for one, wherever
+/// that is: in a line, and in lanes.
+#[test]
+#[cfg_attr(miri, ignore = "20,000 elements of many calls take minutes")]
+fn one_index_out_of_bounds_among_many() {
+    fn filled<I: Index>(shape: &[usize], along: usize, bad: i128) {
+        let kind = Kind::Elements { axis: along as i128 };
+        let mut numbers = Numbers(3);
+        let data: ArrayD<u32> = array_of(shape, 1);
+        let len = shape[along] as i128;
+        let low = if I::try_from(-1).is_ok() { -len } else { 0 };
+        let mut lengths = shape.to_vec();
+        lengths[along] = 20_000 / lengths.iter().rev().skip(1).product::<usize>();
+        let wide = ArrayD::from_shape_simple_fn(lengths, || {
+            low + numbers.below((len - low) as usize) as i128
+        });
+        for place in [None, Some(0), Some(4096), Some(9999), Some(wide.len() - 1)] {
+            let mut wide = wide.clone();
+            if let Some(place) = place {
+                wide.as_slice_mut().unwrap()[place] = bad;
+            }
+            let indices = I::from_wide(&wide);
+            for mode in [OutOfBounds::Fill(7), OutOfBounds::Clip, OutOfBounds::Wrap] {
+                let attributes = || GatherElements::along(Axis(along)).out_of_bounds(mode.clone());
+                let expected = oracle::read(kind, &data, &wide, &mode).unwrap();
+                assert_same(&data.gather_elements_with(&indices, attributes()).unwrap(), &expected);
+                let mut out = array_of(wide.shape(), 2);
+                data.gather_elements_into(&indices, attributes(), &mut out).unwrap();
+                assert_same(&out, &expected);
+            }
+        }
+    }
+    filled::<i32>(&[100], 0, 100);
+    filled::<i32>(&[100], 0, -101);
+    filled::<u32>(&[100], 0, u32::MAX.into());
+    filled::<i64>(&[40, 83], 1, i64::MIN.into());
+    filled::<u64>(&[40, 83], 1, u64::MAX.into());
+    filled::<i64>(&[7, 500], 1, 500);
+    filled::<i32>(&[100, 40], 1, 40);
 }

@@ -8,6 +8,10 @@ use crate::index::Policy;
 use crate::memory::indices::elements::{Elements, Single, Width};
 use crate::memory::indices::{CHUNK, Indices};
 use crate::memory::walk::{Cursor, Loop, Offsets};
+use crate::threshold::threshold;
+
+/// Elements that are gone through before it is asked whether an index was out of bounds.
+const AT_ONCE: usize = threshold(4096, 8);
 
 impl Run<'_> {
     /// What to do with single elements while their indices are resolved, and as what
@@ -25,12 +29,15 @@ impl Run<'_> {
         let many = run.len > 1 && self.walk.entries() > CHUNK;
         // Elements that are far apart are asked for a chunk at a time.
         let near = !self.walk.is_far();
-        let can = alone && dense && many && near && self.policy == Policy::Refuse;
+        // What an index out of bounds stands for may be written first and then mended.
+        let can = alone && dense && many && near && (self.policy == Policy::Refuse || single.again);
         let width = can.then(|| indices.singly(axis, run.step.indices)).flatten()?;
         Some((single, width))
     }
 
-    /// Goes through single elements, as many runs at a time as are evenly spaced.
+    /// Goes through single elements, as many runs at a time as are evenly spaced. Returns how
+    /// many are done: under policies that refuse no index, up to some before the first that
+    /// is out of bounds.
     #[inline(never)]
     pub(super) fn singles(
         &self,
@@ -38,8 +45,9 @@ impl Run<'_> {
         nest: &[Loop],
         base: Offsets,
         entries: Range<usize>,
-    ) {
-        let Some(indices) = self.indices.map(Indices::start) else { return };
+    ) -> usize {
+        let Some(indices) = self.indices.map(Indices::start) else { return 0 };
+        let most = if self.policy == Policy::Refuse { usize::MAX } else { AT_ONCE };
         let axis = self.walk.components[0];
         let beside = nest.last().map_or(0, |run| run.step.selected);
         let go = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
@@ -59,7 +67,7 @@ impl Run<'_> {
             // of the arrays' elements (`Run`).
             #[allow(unsafe_code)]
             let inside = unsafe { (single.run)(&elements) };
-            if !inside {
+            if !inside && self.policy == Policy::Refuse {
                 self.outside.store(true, Ordering::Relaxed);
             }
             inside
@@ -70,22 +78,23 @@ impl Run<'_> {
             if entries.start.is_multiple_of(run.len) && left.is_multiple_of(run.len) {
                 let mut cursor = Cursor::new(around, base, entries.start / run.len);
                 while left > 0 {
-                    let (at, lanes) = cursor.take(left / run.len);
-                    left -= lanes * run.len;
+                    let (at, lanes) = cursor.take((left / run.len).min((most / run.len).max(1)));
                     if !go(at, (lanes, outer.step), run.len) {
-                        return;
+                        break;
                     }
+                    left -= lanes * run.len;
                 }
-                return;
+                return entries.len() - left;
             }
         }
         let mut cursor = Cursor::new(nest, base, entries.start);
         while left > 0 {
-            let (at, count) = cursor.take(left);
-            left -= count;
+            let (at, count) = cursor.take(left.min(most));
             if !go(at, (1, Offsets::ZERO), count) {
-                return;
+                break;
             }
+            left -= count;
         }
+        entries.len() - left
     }
 }

@@ -14,6 +14,9 @@ use crate::memory::walk::{Component, Offsets};
 pub(in crate::memory) struct Single {
     /// The size of an element of both arrays in bytes.
     pub(in crate::memory) size: usize,
+    /// Whether what it wrote may be written again, so that what an index out of bounds
+    /// stood for does no harm.
+    pub(in crate::memory) again: bool,
     pub(in crate::memory) run: SingleRun,
 }
 
