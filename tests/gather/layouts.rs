@@ -293,7 +293,7 @@ fn one_index_out_of_bounds_among_many() {
             }
             let indices = I::from_wide(&wide);
             for mode in [OutOfBounds::Fill(7), OutOfBounds::Clip, OutOfBounds::Wrap] {
-                let attributes = || GatherElements::along(Axis(along)).out_of_bounds(mode.clone());
+                let attributes = || GatherElements::along(Axis(along)).out_of_bounds(mode);
                 let expected = oracle::read(kind, &data, &wide, &mode).unwrap();
                 assert_same(&data.gather_elements_with(&indices, attributes()).unwrap(), &expected);
                 let mut out = array_of(wide.shape(), 2);
