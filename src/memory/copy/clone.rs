@@ -55,7 +55,7 @@ unsafe fn each<T: Clone, const ARRAYS: bool, const SHORT: usize, const GATHER: b
     tile: &Tile<'_>,
 ) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if const { size_of::<T>() >= 8 && size_of::<T>().is_power_of_two() } {
+    if const { matches!(size_of::<T>(), 8 | 16 | 32 | 64) } {
         if let Some(avx2) = Avx2::detect() {
             return avx2.call(
                 #[inline(always)]

@@ -184,7 +184,10 @@ pub(in crate::memory) struct Along {
     pub(in crate::memory) len: usize,
     pub(in crate::memory) step: isize,
     pub(in crate::memory) beside: isize,
-    #[cfg_attr(not(all(target_arch = "x86_64", target_pointer_width = "64")), allow(dead_code))]
+    #[cfg_attr(
+        not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))),
+        allow(dead_code)
+    )]
     pub(in crate::memory) every: usize,
 }
 

@@ -168,7 +168,7 @@ impl Walk {
         let moved = match order {
             Order::Listed(_) => sort(&mut self.loops, |one| one.step.listed.unsigned_abs()),
             Order::Selected(_) => {
-                let keys = Keys::new(&self.components);
+                let keys = Keys::new(&self.components).or_of_updates(&self.loops);
                 sort(&mut self.loops, |one| keys.selected(one))
             }
         };
@@ -228,6 +228,21 @@ impl Keys {
     fn new(components: &[Component]) -> Self {
         let steps = components.iter().map(|one| one.step.unsigned_abs());
         Keys { across: steps.filter(|&step| step != 0).min().unwrap_or(0) }
+    }
+
+    /// Where all entries select one place, as along axes of one element, a target does not
+    /// say where their loop belongs, and updates do: outside the loops with shorter steps.
+    /// Innermost it would add each element of a row to the one before it: three rows of
+    /// 13,000 `f32` into one 0.23 ms, and 0.03 so.
+    #[inline]
+    fn or_of_updates(self, loops: &[Loop]) -> Self {
+        if self.across != 0 {
+            return self;
+        }
+        let entries = loops.iter().filter(|one| one.entries).map(|one| self.listed(one)).min();
+        let shorter = |one: &&Loop| !one.entries && Some(self.listed(one)) < entries;
+        let across = loops.iter().filter(shorter).map(|one| self.selected(one) + 1).max();
+        Keys { across: across.unwrap_or(0) }
     }
 
     fn selected(self, one: &Loop) -> usize {
