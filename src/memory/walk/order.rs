@@ -232,8 +232,8 @@ impl Keys {
 
     /// Where all entries select one place, as along axes of one element, a target does not
     /// say where their loop belongs, and updates do: outside the loops with shorter steps.
-    /// Innermost it would add each element of a row to the one before it: three rows of
-    /// 13,000 `f32` into one 0.23 ms, and 0.03 so.
+    /// Innermost, each update would wait for the one before it: maxima of 33 rows of 6744
+    /// `f32` took 745 us, and take 24.
     #[inline]
     fn or_of_updates(self, loops: &[Loop]) -> Self {
         if self.across != 0 {
