@@ -192,7 +192,8 @@ impl Pass<'_> {
     /// Walks with one kernel after the other; false where an index is refused.
     fn run(&self, walk: &mut Walk, kernels: &[&dyn Kernel]) -> bool {
         let reduces = matches!(self.scattering.how, How::Reduce { .. });
-        let size = if reduces { self.scattering.updates.layout().size() } else { 0 };
+        let size = self.scattering.updates.layout().size();
+        let size = if reduces && combine::transposes_updates(size) { size } else { 0 };
         let rest = walk.order(Order::Selected(size));
         kernels.iter().all(|kernel| {
             self.walk(walk, *kernel) && rest.as_deref().is_none_or(|rest| self.walk(rest, *kernel))

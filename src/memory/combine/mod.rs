@@ -9,6 +9,7 @@ mod wide;
 pub(super) use apply::{Fold, Set, assign, ignore};
 pub(super) use kernels::Plain;
 pub(crate) use kernels::{Kernels, Twin};
+pub(super) use transposed::transposes_updates;
 #[cfg(feature = "half")]
 pub(crate) use wide::half;
 pub(super) use wide::{Building, Counts, Dense, Divide, WIDE_ROW, count, fold_wide, steps};

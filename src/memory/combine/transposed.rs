@@ -11,6 +11,12 @@ use crate::threshold::threshold;
 const ROWS: usize = threshold(64, 3);
 const WIDE: usize = threshold(256, LINE);
 
+/// Whether updates of so many bytes are transposed: of larger ones there are too few in a
+/// line for that to gain.
+pub(in crate::memory) fn transposes_updates(size: usize) -> bool {
+    size <= 4
+}
+
 /// Fewer elements along either side are combined as they lie.
 const FEWEST: usize = threshold(8, 2);
 
@@ -20,8 +26,7 @@ const REPEATS: isize = threshold(2 << 10, 64) as isize;
 
 /// Combines a tile by `run`. Where rows of updates lie across those of the target, each is
 /// in lines of its own, which are often as far apart as the places of a cache repeat: then
-/// some are transposed to a small room, and are combined from there row by row. Of larger
-/// elements than 4 bytes there are too few in a line for that to gain.
+/// some are transposed to a small room, and are combined from there row by row.
 ///
 /// # Safety
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for `run` and updates of
@@ -29,7 +34,7 @@ const REPEATS: isize = threshold(2 << 10, 64) as isize;
 #[allow(unsafe_code)]
 pub(super) unsafe fn run_by_rows(tile: &Tile<'_>, run: Run) {
     let (inner, size) = (tile.inner, tile.size as isize);
-    let large = size <= 4 && inner.len.min(tile.offsets.len()) >= FEWEST;
+    let large = transposes_updates(tile.size) && inner.len.min(tile.offsets.len()) >= FEWEST;
     let far = |step: isize| step.unsigned_abs() >= LINE;
     let dense = |step: isize| step == size;
     let repeats = |step: isize| step % REPEATS == 0;

@@ -15,7 +15,7 @@ pub(in crate::memory) struct Clones {
     /// A value to all listed elements of a tile.
     pub(in crate::memory) value: unsafe fn(&Tile<'_>, *const u8),
     /// Rows that are rolled, where nothing that lies there is dropped.
-    pub(in crate::memory) rolled: Option<unsafe fn(&Rows)>,
+    pub(in crate::memory) rolled: Option<RollRows>,
 }
 
 /// Those that clone from the selected to the listed array where `GATHER`, else
@@ -226,9 +226,12 @@ fn row<T: Clone>(from: &[T], to: &mut [MaybeUninit<T>]) {
     }
 }
 
+/// Clones rows of the elements that it was made for, rolled.
+pub(in crate::memory) type RollRows = unsafe fn(&RolledRows);
+
 /// Rows of elements that follow each other, to be rolled.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::memory) struct Rows {
+pub(in crate::memory) struct RolledRows {
     pub(in crate::memory) from: *const u8,
     pub(in crate::memory) to: *mut u8,
     pub(in crate::memory) count: usize,
@@ -238,7 +241,7 @@ pub(in crate::memory) struct Rows {
     pub(in crate::memory) runs: [usize; 2],
 }
 
-impl Rows {
+impl RolledRows {
     /// Calls `visit` with where each row begins in the two arrays.
     #[inline(always)]
     fn each<T>(&self, visit: impl Fn(*const T, *mut T)) {
@@ -255,7 +258,7 @@ impl Rows {
 /// They are of elements of type `T` that can be read and written, and do not
 /// overlap.
 #[allow(unsafe_code)]
-unsafe fn rolled<T: Clone, const ARRAYS: bool, const SHORT: usize>(rows: &Rows) {
+unsafe fn rolled<T: Clone, const ARRAYS: bool, const SHORT: usize>(rows: &RolledRows) {
     // SAFETY: the caller's promise.
     unsafe {
         match rows.runs {
@@ -274,7 +277,7 @@ unsafe fn rolled<T: Clone, const ARRAYS: bool, const SHORT: usize>(rows: &Rows) 
 /// # Safety
 /// That of [`rolled`], for runs of these lengths.
 #[allow(unsafe_code)]
-unsafe fn three<T: Clone, const ON: usize, const ROUND: usize>(rows: &Rows) {
+unsafe fn three<T: Clone, const ON: usize, const ROUND: usize>(rows: &RolledRows) {
     rows.each::<T>(|from, to| {
         // SAFETY: the caller's promise, for each row.
         unsafe {

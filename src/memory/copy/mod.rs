@@ -13,7 +13,7 @@ pub(super) mod stage;
 mod strided;
 mod transfer;
 
-pub(super) use clone::{Clones, Rows};
+pub(super) use clone::{Clones, RollRows, RolledRows};
 use plain::{PLAIN, is_plain};
 pub(crate) use transfer::Transfer;
 

@@ -2,14 +2,11 @@
 
 use super::Turn;
 use super::rows::straight;
-use crate::memory::copy::{Clones, Rows, Transfer, Way};
+use crate::memory::copy::{Clones, RollRows, RolledRows, Transfer, Way};
 use crate::memory::walk::Offsets;
 use crate::parallel::{self, Cost};
 
-/// A kernel that clones rows, rolled.
-pub(super) type RollRows = unsafe fn(&Rows);
-
-/// That of the elements of a transfer, if they are cloned.
+/// The kernel that clones rows of the elements of a transfer, if they are cloned.
 #[inline]
 pub(super) fn kernel(transfer: &Transfer<'_, '_>) -> Option<RollRows> {
     match transfer.copier.way {
@@ -36,7 +33,7 @@ pub(super) fn run(
         let from = transfer.from.start().wrapping_offset(start.selected);
         let to = transfer.to.start().wrapping_offset(start.listed);
         let roll = |turn: Turn, count: usize, from: *const u8, to: *mut u8| {
-            let rows = Rows { from, to, count, steps: [turn.from, turn.to], runs };
+            let rows = RolledRows { from, to, count, steps: [turn.from, turn.to], runs };
             // SAFETY: the rows are those of the two arrays, which are borrowed apart
             // from each other, and of this part alone; the kernel is that of their
             // elements, and `row` is dense.

@@ -178,6 +178,7 @@ const _: () = assert!(NARROW <= 128);
 /// So many bytes of them, which stay in the first cache beside what is around them: twice as
 /// many, of 60 bytes, took a tenth longer.
 const TOGETHER: usize = threshold(4 << 10, 100);
+const _: () = assert!(NARROW <= TOGETHER);
 
 /// Copies rows, rolled, given where each starts in both arrays. Wide ones are written in the
 /// order of memory, which the processor sees coming: 4 MiB in rows of 372 bytes take 150 us,
@@ -196,7 +197,7 @@ unsafe fn rotated(rows: Range<usize>, at: impl Fn(usize) -> (*const u8, *mut u8)
         }
         return;
     }
-    let at_once = (TOGETHER / row.len.max(1)).max(1);
+    let at_once = TOGETHER / row.len;
     for first in rows.clone().step_by(at_once) {
         let group = first..rows.end.min(first + at_once);
         for piece in row.pieces() {

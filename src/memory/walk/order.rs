@@ -329,7 +329,7 @@ fn tile(loops: &mut Loops, keys: Keys, order: Order) -> Option<Cut> {
     let scatters = matches!(order, Order::Selected(_));
     let (across, down) = (&loops[near_selected], &loops[near_listed]);
     let blocks = is_transposed(loops, pair, keys, size)
-        && (!scatters || (size <= 4 && across.step.selected == size as isize));
+        && (!scatters || across.step.selected == size as isize);
     let disagree = near_selected != near_listed
         && keys.selected(down) >= LINE
         && keys.listed(across) >= LINE
