@@ -3,13 +3,12 @@
 use std::mem;
 
 use ndarray::{Array, ArrayRef, Dimension};
-use smallvec::{SmallVec, smallvec};
 
 use super::plan;
 use crate::arguments::{IntoAxes, IntoShifts, OutputArray};
 use crate::error::{Error, Result};
 use crate::family::fill;
-use crate::memory::{Transfer, cloned, filled};
+use crate::memory::{Filled, Transfer, cloned, filled};
 
 /// The rolled array.
 pub(super) fn returned<A, D>(
@@ -23,7 +22,7 @@ where
 {
     let shifts = plan::shifts(data.shape(), shifts, axes)?;
     let layout = if data.is_standard_layout() { None } else { data.as_slice_memory_order() };
-    laid_out(data, &shifts, layout.map(|_| data.strides()))
+    laid_out(data, Some(&shifts), layout.map(|_| data.strides()))
 }
 
 /// A copy in standard layout: a roll over no axes.
@@ -32,8 +31,7 @@ where
     A: Clone + Send + Sync,
     D: Dimension,
 {
-    let shifts: SmallVec<[usize; 6]> = smallvec![0; data.ndim()];
-    laid_out(data, &shifts, None)
+    laid_out(data, None, None)
 }
 
 /// Copies over an array of the same shape, of elements that need no dropping.
@@ -42,8 +40,7 @@ where
     A: Clone + Send + Sync,
     D: Dimension,
 {
-    let shifts: SmallVec<[usize; 6]> = smallvec![0; from.ndim()];
-    Transfer::over(from, None, to).roll(&shifts);
+    Transfer::over(from, None, to).copy();
 }
 
 /// Rolls into `out`.
@@ -68,23 +65,29 @@ where
     fill(data, None, out.output(), |transfer, _| Ok(transfer.roll(&shifts)))
 }
 
-/// The result in a new array with axes in the order that `layout` has them, or
-/// in standard layout.
+/// The data, rolled if by anything, in a new array with axes in the order that
+/// `layout` has them, or in standard layout.
 fn laid_out<A, D>(
     data: &ArrayRef<A, D>,
-    shifts: &[usize],
+    shifts: Option<&[usize]>,
     layout: Option<&[isize]>,
 ) -> Result<Array<A, D>>
 where
     A: Clone + Send + Sync,
     D: Dimension,
 {
+    fn run<'id>(transfer: Transfer<'_, 'id>, shifts: Option<&[usize]>) -> Filled<'id> {
+        match shifts {
+            Some(shifts) => transfer.roll(shifts),
+            None => transfer.copy(),
+        }
+    }
     let shape = data.raw_dim();
     if const { mem::needs_drop::<A>() } {
         let references =
-            filled(shape, layout, |out| Ok(Transfer::references(data, None, out).roll(shifts)));
+            filled(shape, layout, |out| Ok(run(Transfer::references(data, None, out), shifts)));
         cloned(&references?)
     } else {
-        filled(shape, layout, |out| Ok(Transfer::new(data, None, out).roll(shifts)))
+        filled(shape, layout, |out| Ok(run(Transfer::new(data, None, out), shifts)))
     }
 }

@@ -104,10 +104,33 @@ impl Turns {
     }
 }
 
+/// Dense arrays of up to so many bytes are copied without a look at their axes.
+const SMALL: usize = threshold(16 << 10, 128);
+
 /// Rows of more bytes than this are rectangles like any other.
 const LONG: usize = threshold(256 << 10, 512);
 
 impl<'id> Transfer<'_, 'id> {
+    /// Copies each element to its own place: a roll by nothing.
+    pub(crate) fn copy(self) -> Filled<'id> {
+        let (from, to) = (self.from(), self.to());
+        let bytes = to.len().saturating_mul(self.copier.size);
+        let plain = matches!(self.copier.way, Way::Bytes);
+        if !plain || bytes > SMALL || !from.is_dense() || !to.is_dense() {
+            let shifts: SmallVec<[usize; 6]> = SmallVec::from_elem(0, to.shape().len());
+            return self.roll(&shifts);
+        }
+        assert_eq!(from.shape(), to.shape(), "a copy is between arrays of one shape");
+        // SAFETY: both arrays are borrowed, the second exclusively, and have this
+        // many bytes one after the other in the same order, which are copies of
+        // their elements (`Way::Bytes`); so all of the second is written.
+        #[allow(unsafe_code)]
+        unsafe {
+            self.from.start().copy_to_nonoverlapping(self.to.start(), bytes);
+            self.filled()
+        }
+    }
+
     /// Copies with each axis rolled by its shift, which is less than its
     /// length unless both are 0.
     pub(crate) fn roll(self, shifts: &[usize]) -> Filled<'id> {
