@@ -14,7 +14,7 @@ pub(crate) mod scatter;
 pub(crate) mod scatter_elements;
 pub(crate) mod scatter_nd;
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 use ndarray::ArrayD;
 use opkernels::{Reduction, Result};
@@ -40,8 +40,11 @@ pub(crate) type Huge = [u64; if cfg!(miri) { 1 << 10 } else { 1 << 17 }];
 
 /// Runs a check on a pool of 1 to 16 threads, which the last byte decides. Their
 /// stacks hold some elements of a MiB.
+///
+/// A check has the pool for itself: a thread that waits for a part of one would take up
+/// another, which may wait for a lock that this thread holds.
 pub(crate) fn on_a_pool(check: fn(&[u8]), input: &[u8]) {
-    static POOLS: [OnceLock<rayon::ThreadPool>; 16] = [const { OnceLock::new() }; 16];
+    static POOLS: [Mutex<Option<rayon::ThreadPool>>; 16] = [const { Mutex::new(None) }; 16];
 
     // Tests of their own run threads under Miri, by other rules.
     if cfg!(miri) {
@@ -50,8 +53,9 @@ pub(crate) fn on_a_pool(check: fn(&[u8]), input: &[u8]) {
     // Addresses of 32 bits have no room for all their stacks.
     let pools = if cfg!(target_pointer_width = "32") { 4 } else { 16 };
     let number = usize::from(input.last().copied().unwrap_or(0)) % pools;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(number + 1).stack_size(64 << 20);
-    POOLS[number].get_or_init(|| pool.build().unwrap()).install(|| check(input));
+    let mut pool = POOLS[number].lock().unwrap_or_else(PoisonError::into_inner);
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(number + 1).stack_size(64 << 20);
+    pool.get_or_insert_with(|| builder.build().unwrap()).install(|| check(input));
 }
 
 type Expected<A> = std::result::Result<ArrayD<A>, Refused>;
