@@ -1,7 +1,5 @@
 //! Elements along an axis: gather_elements and scatter_elements.
 
-use smallvec::smallvec;
-
 use super::{Kind, Plan};
 use crate::arguments::resolve_axis;
 use crate::error::{Error, Result};
@@ -56,7 +54,7 @@ impl Plan {
             data_rank: data.len(),
             indices_rank: indices.len(),
             batch_dims: 0,
-            selected: smallvec![(axis, data[axis])],
+            selected: axis..axis + 1,
             policy: Policy::Refuse,
             before: 0,
             entries: 0..indices.len(),
@@ -66,9 +64,8 @@ impl Plan {
 
     /// `listed[p.., i, r..]` and `data[p.., indices[p.., i, r..], r..]`
     pub(super) fn name_elements(&self, axes: &mut Axes<'_>) {
-        let (selected, _) = self.selected[0];
         for axis in 0..self.data_rank {
-            if axis == selected {
+            if self.selected.contains(&axis) {
                 axes.select();
                 axes.entries();
             } else {

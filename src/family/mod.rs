@@ -22,7 +22,7 @@ pub(crate) use write::{Writes, fold, write, write_inplace};
 
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::memory::{Axes, Indices, Lens};
+use crate::memory::{Along, Axes, Blocks, Indices, Lens, Positions};
 
 /// An operation that cannot fail any more, but for its indices.
 #[derive(Debug, Clone)]
@@ -31,8 +31,8 @@ pub(crate) struct Plan {
     data_rank: usize,
     indices_rank: usize,
     batch_dims: usize,
-    /// The axes that the numbers of an index select along, and their lengths.
-    selected: SmallVec<[(usize, usize); 3]>,
+    /// The axes of the data that the numbers of an index select along.
+    selected: Range<usize>,
     policy: Policy,
     /// What a gather returns and a scatter's updates are shaped like: lengths of
     /// the data, then of the indices, then of the data again.
@@ -51,28 +51,40 @@ enum Kind {
 impl Plan {
     /// With a policy for indices out of bounds, which must be able to map them.
     #[inline]
-    pub(crate) fn with(mut self, policy: Policy, indices: &[usize]) -> Result<Self> {
-        for &(axis, len) in &self.selected {
-            policy.on_axis(axis, len, indices)?;
+    pub(crate) fn with(
+        mut self,
+        policy: Policy,
+        data: &[usize],
+        indices: &[usize],
+    ) -> Result<Self> {
+        for axis in self.selected.clone() {
+            policy.on_axis(axis, data[axis], indices)?;
         }
         self.policy = policy;
         Ok(self)
     }
 
-    /// With what was decided where the indices are those of a plan, if they are
-    /// for these axes.
-    pub(crate) fn by(mut self, indices: Indices<'_>) -> Result<Self> {
-        let Some(positions) = indices.positions() else { return Ok(self) };
+    /// Decides what was decided where the indices are those of a plan, if they are for
+    /// these axes.
+    pub(crate) fn settle(&mut self, data: &[usize], indices: Indices<'_>) -> Result<()> {
+        match indices.positions() {
+            Some(positions) => self.settle_by(data, positions),
+            None => Ok(()),
+        }
+    }
+
+    fn settle_by(&mut self, data: &[usize], positions: &Positions) -> Result<()> {
+        let numbers = self.selected.len();
         let lens: SmallVec<[usize; 4]> = match positions.lens() {
-            Lens::One(len) => smallvec![*len; self.selected.len()],
+            Lens::One(len) => smallvec![*len; numbers],
             Lens::Each(lens) => lens.clone(),
         };
-        if lens.len() != self.selected.len() {
-            let numbers = self.selected.len();
+        if lens.len() != numbers {
             return Err(Error::PlanTuples { numbers, lens: lens.to_vec() });
         }
-        let mut axes = iter::zip(&lens, &self.selected);
-        if let Some((&plan, &(axis, len))) = axes.find(|(plan, (_, len))| *plan != len) {
+        let mut axes = iter::zip(&lens, self.selected.clone());
+        if let Some((&plan, axis)) = axes.find(|&(plan, axis)| *plan != data[axis]) {
+            let len = data[axis];
             return Err(Error::PlanLength { plan, axis, len });
         }
         let (plan, call) = (positions.policy(), self.policy);
@@ -80,7 +92,7 @@ impl Plan {
             return Err(Error::PlanOutOfBounds { plan: plan.name(), call: call.name() });
         }
         self.policy = if positions.has_gaps() { Policy::Skip } else { Policy::Refuse };
-        Ok(self)
+        Ok(())
     }
 
     /// The lengths of what a gather returns and of a scatter's updates.
@@ -148,22 +160,56 @@ impl Plan {
         Err(Error::OutShapeMismatch { expected, actual: out.to_vec() })
     }
 
-    fn tuples_of_numbers(&self) -> bool {
-        self.kind == Kind::Tuples
+    /// The axes that indices select along, of the data's.
+    fn along<'s>(&self, data: &'s [usize]) -> Along<'s> {
+        let Range { start, end } = self.selected;
+        Along { axis: start, lens: &data[start..end], tuples: self.kind == Kind::Tuples }
     }
 
     /// Refuses indices out of bounds where the policy does.
-    fn check_indices(&self, indices: Indices<'_>) -> Result<()> {
+    fn check_indices(&self, data: &[usize], indices: Indices<'_>) -> Result<()> {
         match self.policy {
-            Policy::Refuse => indices.check(&self.selected, self.tuples_of_numbers()),
+            Policy::Refuse => indices.check(self.along(data)),
             Policy::Skip | Policy::Clip | Policy::Wrap => Ok(()),
         }
     }
 
     /// The error for the first index out of bounds.
     #[cold]
-    fn first_outside(&self, indices: Indices<'_>) -> Error {
-        indices.first_outside(&self.selected, self.tuples_of_numbers())
+    fn first_outside(&self, data: &[usize], indices: Indices<'_>) -> Error {
+        indices.first_outside(self.along(data))
+    }
+
+    /// The axes as blocks, where they come to such.
+    fn blocks<'s>(&self, data: &'s [usize], indices: &[usize]) -> Option<Blocks<'s>> {
+        let product = |lens: &[usize]| lens.iter().product::<usize>();
+        let Range { start, end } = self.selected;
+        let along = self.along(data);
+        Some(match self.kind {
+            Kind::Slices | Kind::Tuples => Blocks {
+                batches: product(&data[..self.batch_dims]),
+                around: product(&data[self.batch_dims..start]),
+                along,
+                entries: product(
+                    &indices[self.batch_dims.max(self.entries.start)..self.entries.end],
+                ),
+                lanes: 1,
+                row: product(&data[end..]),
+            },
+            Kind::Elements
+                if indices[..start] == data[..start] && indices[end..] == data[end..] =>
+            {
+                Blocks {
+                    batches: product(&data[..start]),
+                    around: 1,
+                    along,
+                    entries: indices[start],
+                    lanes: product(&data[end..]),
+                    row: 1,
+                }
+            }
+            Kind::Elements => return None,
+        })
     }
 
     /// Names the axes of the data, of the indices, and of what is gathered or of

@@ -59,7 +59,7 @@ where
     // An error must not cost a copy of an array that is shared.
     let checked = out.is_copied();
     if checked {
-        plan.check_indices(indices)?;
+        plan.check_indices(data.shape(), indices)?;
     }
     fill(data, value(attributes.mode()), out.output(), |transfer, untouched| {
         plan.read(&transfer, indices, untouched && !checked)
@@ -73,7 +73,9 @@ fn planned<A>(attributes: &dyn Reads<A>, data: &[usize], indices: Indices<'_>) -
         let (plan, call) = (Policy::Skip.name(), attributes.mode().reading()?.name());
         return Err(Error::PlanOutOfBounds { plan, call });
     }
-    attributes.plan(data, indices.shape())?.by(indices)
+    let mut plan = attributes.plan(data, indices.shape())?;
+    plan.settle(data, indices)?;
+    Ok(plan)
 }
 
 /// What fills slices that indices out of bounds select, if anything.
@@ -132,9 +134,15 @@ impl Plan {
         untouched: bool,
     ) -> Result<Filled<'id>> {
         if transfer.to().is_empty() && self.policy == Policy::Refuse {
-            self.check_indices(indices)?;
+            self.check_indices(transfer.from().shape(), indices)?;
         }
-        let filled = transfer.gather(indices, self.policy, untouched, |axes| self.name(axes));
-        filled.ok_or_else(|| self.first_outside(indices))
+        let data = transfer.from().shape();
+        let few = self.blocks(data, indices.shape());
+        let filled = few
+            .and_then(|blocks| transfer.gather_few(indices, self.policy, &blocks))
+            .unwrap_or_else(|| {
+                transfer.gather(indices, self.policy, untouched, |axes| self.name(axes))
+            });
+        filled.ok_or_else(|| self.first_outside(data, indices))
     }
 }

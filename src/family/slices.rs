@@ -1,7 +1,5 @@
 //! Slices along an axis: gather and scatter.
 
-use smallvec::smallvec;
-
 use super::{Kind, Plan, batch_dims_of, check_batch};
 use crate::arguments::resolve_axis;
 use crate::error::{Error, Result};
@@ -24,7 +22,7 @@ impl Plan {
             data_rank: data.len(),
             indices_rank: indices.len(),
             batch_dims,
-            selected: smallvec![(axis, data[axis])],
+            selected: axis..axis + 1,
             policy: Policy::Refuse,
             before: axis,
             entries: batch_dims..indices.len(),

@@ -25,7 +25,7 @@ impl Plan {
             data_rank,
             indices_rank,
             batch_dims,
-            selected: (batch_dims..behind).map(|axis| (axis, data[axis])).collect(),
+            selected: batch_dims..behind,
             policy: Policy::Refuse,
             before: 0,
             entries: 0..entries.len(),
@@ -36,7 +36,7 @@ impl Plan {
     /// `listed[b.., i.., r..]` and `data[b.., indices[b.., i..].., r..]`
     pub(super) fn name_tuples(&self, axes: &mut Axes<'_>) {
         (0..self.batch_dims).for_each(|_| axes.all());
-        self.selected.iter().for_each(|_| axes.select());
+        self.selected.clone().for_each(|_| axes.select());
         (self.batch_dims..self.indices_rank - 1).for_each(|_| axes.entries());
         axes.tuple();
         (self.behind..self.data_rank).for_each(|_| axes.shared());

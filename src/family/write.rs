@@ -20,6 +20,18 @@ pub(crate) trait Writes {
     fn combining(&self) -> &Combining;
 }
 
+/// The plan of a scatter, whose indices may be those of a plan.
+fn planned(
+    attributes: &dyn Writes,
+    data: &[usize],
+    indices: Indices<'_>,
+    updates: &[usize],
+) -> Result<Plan> {
+    let mut plan = attributes.plan(data, indices.shape(), updates)?;
+    plan.settle(data, indices)?;
+    Ok(plan)
+}
+
 /// A copy of the data with updates combined into it.
 pub(crate) fn write<A, D, U>(
     attributes: &dyn Writes,
@@ -34,7 +46,7 @@ where
 {
     let combining = attributes.combining();
     let kernels = reduction::of::<A>(combining.reduction)?;
-    let plan = attributes.plan(data.shape(), indices.shape(), updates.shape())?.by(indices)?;
+    let plan = planned(attributes, data.shape(), indices, updates.shape())?;
     let mut target = standard_copy(data)?;
     let indices = plan.of_rows(indices);
     let written = Written { plan: &plan, indices, untouched: false };
@@ -56,7 +68,7 @@ where
     let combining = attributes.combining();
     let kernels = reduction::of::<T::Elem>(combining.reduction)?;
     let shape = target.as_array().shape();
-    let plan = attributes.plan(shape, indices.shape(), updates.shape())?.by(indices)?;
+    let plan = planned(attributes, shape, indices, updates.shape())?;
     let indices = plan.of_rows(indices);
     let bytes = target.as_array().len().saturating_mul(size_of::<T::Elem>());
     let discards = const { !mem::needs_drop::<T::Elem>() }
@@ -92,7 +104,7 @@ where
     F: Fn(&mut T::Elem, &V) + Sync,
 {
     let shape = target.as_array().shape();
-    let plan = attributes.plan(shape, indices.shape(), updates.shape())?.by(indices)?;
+    let plan = planned(attributes, shape, indices, updates.shape())?;
     let indices = plan.of_rows(indices);
     let (target, untouched) = plan.own(target, indices)?;
     let folding = Folding::new(fold);
@@ -114,10 +126,10 @@ impl Plan {
     /// Indices of elements that each repeat along a row select the row.
     #[inline]
     fn of_rows<'i>(&self, indices: Indices<'i>) -> Indices<'i> {
-        match (self.kind, &self.selected[..]) {
-            (Kind::Elements, &[(axis, _)]) if axis + 1 < self.indices_rank => indices.of_rows(axis),
-            _ => indices,
+        if self.kind == Kind::Elements && self.selected.end < self.indices_rank {
+            return indices.of_rows(self.selected.start);
         }
+        indices
     }
 
     /// The target to write to, and whether an error must still leave it
@@ -129,7 +141,7 @@ impl Plan {
     ) -> Result<(&'t mut Elements<T>, bool)> {
         let checked = target.may_be_shared();
         if checked {
-            self.check_indices(indices)?;
+            self.check_indices(target.as_array().shape(), indices)?;
         }
         Ok((target.as_array_mut(), !checked))
     }
@@ -209,11 +221,14 @@ impl Written<'_> {
         let Written { plan, indices, untouched } = *self;
         if scattering.target().is_empty() {
             // Indices may be left where all are skipped.
-            return plan.check_indices(indices);
+            return plan.check_indices(scattering.target().shape(), indices);
         }
-        if scattering.run(plan.policy, untouched, |axes| plan.name(axes))? {
-            return Ok(());
-        }
-        Err(plan.first_outside(indices))
+        let data = scattering.target().shape();
+        let few = plan.blocks(data, indices.shape());
+        let all = match few.and_then(|blocks| scattering.run_few(plan.policy, &blocks)) {
+            Some(all) => all,
+            None => scattering.run(plan.policy, untouched, |axes| plan.name(axes))?,
+        };
+        if all { Ok(()) } else { Err(plan.first_outside(data, indices)) }
     }
 }

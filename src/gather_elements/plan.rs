@@ -8,7 +8,7 @@ use crate::index::OutOfBounds;
 impl<A> Reads<A> for GatherElements<A> {
     fn plan(&self, data: &[usize], indices: &[usize]) -> Result<Plan> {
         let plan = Plan::read_elements(data, indices, self.axis)?;
-        plan.with(self.out_of_bounds.reading()?, indices)
+        plan.with(self.out_of_bounds.reading()?, data, indices)
     }
 
     fn mode(&self) -> &OutOfBounds<A> {

@@ -3,10 +3,11 @@
 use super::copy::stage::is_past;
 use super::copy::{Gather, Transfer};
 use super::cpu::{LINE, is_streamed, of_caches};
+use super::few::{Arrays, Blocks};
 use super::indexed::{Cut, Run, is_chunk, unit};
 use super::indices::{CHUNK, Indices};
 use super::output::Filled;
-use super::walk::{Axes, Walk};
+use super::walk::{Axes, Loop, Offsets, Walk};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
 use crate::sync::AtomicBool;
@@ -47,6 +48,33 @@ impl<'id> Transfer<'_, 'id> {
         // as it is long (`Axes`), so every element has been written or filled.
         #[allow(unsafe_code)]
         Some(unsafe { self.filled() })
+    }
+}
+
+impl<'id> Transfer<'_, 'id> {
+    /// The same where arrays are dense and elements few, which it tells from their blocks;
+    /// else nothing. False where an index is refused, before anything is written.
+    pub(crate) fn gather_few(
+        &self,
+        indices: Indices<'_>,
+        policy: Policy,
+        blocks: &Blocks<'_>,
+    ) -> Option<Option<Filled<'id>>> {
+        let arrays = Arrays {
+            selected: (self.from.start().cast_mut(), self.from()),
+            indices,
+            listed: (self.to.start(), self.to()),
+        };
+        let size = self.copier.size as isize;
+        let step = Offsets { selected: size, indices: 0, listed: size };
+        let run = self.copier.kernel(&Loop { len: blocks.row, step, entries: false }, true, false);
+        // SAFETY: the kernel of the transfer's copier for rows of this length, and the
+        // transfer's own arrays, which it borrows. All entries are written.
+        #[allow(unsafe_code)]
+        unsafe {
+            let all = blocks.run(&arrays, policy, |tile| run(tile))?;
+            Some(all.then(|| self.filled()))
+        }
     }
 }
 

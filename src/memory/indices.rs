@@ -38,6 +38,15 @@ pub(super) struct Lane {
     pub(super) step: isize,
 }
 
+/// The axes that the numbers of an index select along: the first of them, and their
+/// lengths. Where indices are `tuples`, their last axis holds these numbers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Along<'a> {
+    pub(crate) axis: usize,
+    pub(crate) lens: &'a [usize],
+    pub(crate) tuples: bool,
+}
+
 /// An index type without its type.
 #[derive(Debug, Clone, Copy)]
 pub struct IndexKind {
@@ -176,6 +185,11 @@ impl<'a> Indices<'a> {
         self.layout().shape()
     }
 
+    /// The size of an index in bytes.
+    pub(super) fn size(&self) -> usize {
+        self.kind.size
+    }
+
     pub(super) fn start(&self) -> *const u8 {
         self.array.start()
     }
@@ -269,6 +283,11 @@ impl<'a> Indices<'a> {
         !matches!(policy, Policy::Clip | Policy::Wrap) || components.iter().all(|one| one.len > 0)
     }
 
+    /// The same of axes of these lengths.
+    pub(super) fn can_map_on(policy: Policy, lens: &[usize]) -> bool {
+        !matches!(policy, Policy::Clip | Policy::Wrap) || !lens.contains(&0)
+    }
+
     /// Whether all indices are within the axes that their numbers select along.
     #[inline(never)]
     pub(super) fn inside(&self, components: &[Component]) -> bool {
@@ -280,20 +299,18 @@ impl<'a> Indices<'a> {
     }
 
     /// Refuses indices outside `-len..=len - 1`, naming the first in row-major
-    /// order. `selected` are the axes that the numbers of an index select along
-    /// and their lengths; where `tuples`, the last axis holds these numbers.
-    pub(crate) fn check(&self, selected: &[(usize, usize)], tuples: bool) -> Result<()> {
-        let axes = self.layout().shape().len() - usize::from(tuples);
-        let inside = |(number, &(_, len)): (usize, &(usize, usize))| {
-            let at =
-                if tuples { self.layout().stride(axes).wrapping_mul(number as isize) } else { 0 };
-            self.component_inside(axes, at, len)
+    /// order.
+    pub(crate) fn check(&self, along: Along<'_>) -> Result<()> {
+        let axes = self.layout().shape().len() - usize::from(along.tuples);
+        let step = if along.tuples { self.layout().stride(axes) } else { 0 };
+        let inside = |(number, &len): (usize, &usize)| {
+            self.component_inside(axes, step.wrapping_mul(number as isize), len)
         };
         let known = self.layout().is_empty() || self.positions.is_some();
-        if known || selected.iter().enumerate().all(inside) {
+        if known || along.lens.iter().enumerate().all(inside) {
             return Ok(());
         }
-        Err(self.first_outside(selected, tuples))
+        Err(self.first_outside(along))
     }
 
     /// Whether the numbers at an offset of `at` bytes, over the first `axes`
@@ -353,7 +370,7 @@ impl<'a> Indices<'a> {
     /// The error for the first index out of bounds in row-major order.
     #[cold]
     #[allow(unsafe_code)]
-    pub(crate) fn first_outside(&self, selected: &[(usize, usize)], tuples: bool) -> Error {
+    pub(crate) fn first_outside(&self, Along { axis: first, lens, tuples }: Along<'_>) -> Error {
         let layout = self.layout();
         assert!(!layout.is_empty(), "no index is out of bounds where there is none");
         let mut position: SmallVec<[usize; 8]> = SmallVec::from_elem(0, layout.shape().len());
@@ -366,12 +383,12 @@ impl<'a> Indices<'a> {
             let number = if tuples { position.last().copied().unwrap_or(0) } else { 0 };
             // SAFETY: the position is within the array.
             let index = unsafe { (self.kind.value)(self.start().wrapping_offset(offset)) };
-            if let Some(&(axis, len)) = selected.get(number) {
+            if let Some(&len) = lens.get(number) {
                 if !(-(len as i128)..len as i128).contains(&index) {
                     return Error::IndexOutOfBounds {
                         index,
                         position: position.to_vec(),
-                        axis,
+                        axis: first + number,
                         len,
                     };
                 }

@@ -5,6 +5,7 @@ mod buffer;
 mod combine;
 mod copy;
 mod cpu;
+mod few;
 mod gather;
 mod indexed;
 mod indices;
@@ -24,8 +25,9 @@ pub(crate) use combine::{
 };
 pub(crate) use combine::{Kernels, Twin};
 pub(crate) use copy::Transfer;
+pub(crate) use few::Blocks;
 pub(crate) use indices::IndexKind;
-pub(crate) use indices::Indices;
+pub(crate) use indices::{Along, Indices};
 pub(crate) use output::{Filled, cloned, filled};
 pub(crate) use plan::{Lens, Positions, Viewed};
 pub(crate) use roll::inplace::roll_inplace;

@@ -7,11 +7,12 @@ use ndarray::{ArrayRef, Dimension};
 
 use super::combine::{self, Divide, Fold, Kernels, Plain};
 use super::copy::{Clones, Copier, Way};
+use super::few::{Arrays, Blocks};
 use super::indexed::is_chunk;
 use super::indices::Indices;
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
-use super::walk::{Axes, Components, Loop, Order, Walk};
+use super::walk::{Axes, Components, Loop, Offsets, Order, Walk};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::reduction::Reduction;
@@ -157,6 +158,42 @@ impl<'a> Scattering<'a> {
 }
 
 impl Scattering<'_> {
+    /// The same where arrays are dense and elements few, which it tells from their blocks;
+    /// else nothing. False where an index is refused, before anything is written.
+    pub(crate) fn run_few(&self, policy: Policy, blocks: &Blocks<'_>) -> Option<bool> {
+        match self.how {
+            How::Overwrite(copier) => {
+                let size = copier.size as isize;
+                let step = Offsets { selected: size, indices: 0, listed: size };
+                let row = Loop { len: blocks.row, step, entries: false };
+                self.few(policy, blocks, &[&copier.write(&row)])
+            }
+            How::Fold(kernel) => self.few(policy, blocks, &[kernel]),
+            How::Reduce { kernels, reduction, init } => {
+                let narrow = kernels.narrow(reduction).filter(|_| reduction != Reduction::Mean)?;
+                match kernels.start(reduction).filter(|_| !init) {
+                    Some(start) => self.few(policy, blocks, &[&start, &narrow]),
+                    None => self.few(policy, blocks, &[&narrow]),
+                }
+            }
+        }
+    }
+
+    /// Runs one kernel after the other.
+    fn few(&self, policy: Policy, blocks: &Blocks<'_>, kernels: &[&dyn Kernel]) -> Option<bool> {
+        let arrays = Arrays {
+            selected: (self.target.start(), self.target.layout()),
+            indices: self.indices,
+            listed: (self.updates.start().cast_mut(), self.updates.layout()),
+        };
+        // SAFETY: kernels for the types of these arrays (`How`), which are borrowed, the
+        // target exclusively.
+        #[allow(unsafe_code)]
+        unsafe {
+            blocks.run(&arrays, policy, |tile| kernels.iter().for_each(|kernel| kernel.run(tile)))
+        }
+    }
+
     /// Whether all entries are resolved before the first is used, on however many
     /// threads: loops over entries are not cut.
     fn is_chunk(&self, walk: &Walk) -> bool {

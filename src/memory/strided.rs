@@ -61,13 +61,20 @@ impl<'a> Layout<'a> {
 
     /// Whether elements follow each other in row-major order.
     pub(super) fn is_dense(&self) -> bool {
-        let mut expected = self.size as isize;
-        (0..self.shape.len()).rev().all(|axis| {
+        self.dense_bytes().is_some()
+    }
+
+    /// How many bytes the elements have, where they follow each other in row-major order.
+    pub(super) fn dense_bytes(&self) -> Option<usize> {
+        let mut bytes = self.size;
+        for axis in (0..self.shape.len()).rev() {
             let len = self.shape[axis];
-            let dense = len == 1 || self.stride(axis) == expected;
-            expected = expected.wrapping_mul(len as isize);
-            dense
-        })
+            if len != 1 && self.stride(axis) != bytes as isize {
+                return None;
+            }
+            bytes = bytes.wrapping_mul(len);
+        }
+        Some(bytes)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

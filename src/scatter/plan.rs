@@ -9,7 +9,7 @@ impl Writes for Scatter {
     fn plan(&self, data: &[usize], indices: &[usize], updates: &[usize]) -> Result<Plan> {
         let plan = Plan::slices(data, indices, self.axis, self.batch_dims)?;
         plan.check_updates(data, indices, updates)?;
-        plan.with(self.combining.out_of_bounds.writing(), indices)
+        plan.with(self.combining.out_of_bounds.writing(), data, indices)
     }
 
     fn combining(&self) -> &Combining {

@@ -8,7 +8,7 @@ use crate::reduction::Combining;
 impl Writes for ScatterElements {
     fn plan(&self, data: &[usize], indices: &[usize], updates: &[usize]) -> Result<Plan> {
         let plan = Plan::written_elements(data, indices, updates, self.axis)?;
-        plan.with(self.combining.out_of_bounds.writing(), indices)
+        plan.with(self.combining.out_of_bounds.writing(), data, indices)
     }
 
     fn combining(&self) -> &Combining {

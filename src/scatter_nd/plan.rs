@@ -9,7 +9,7 @@ impl Writes for ScatterNd {
     fn plan(&self, data: &[usize], indices: &[usize], updates: &[usize]) -> Result<Plan> {
         let plan = Plan::tuples(data, indices, 0)?;
         plan.check_updates(data, indices, updates)?;
-        plan.with(self.combining.out_of_bounds.writing(), indices)
+        plan.with(self.combining.out_of_bounds.writing(), data, indices)
     }
 
     fn combining(&self) -> &Combining {

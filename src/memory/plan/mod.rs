@@ -16,7 +16,7 @@ pub(super) use listing::Listing;
 
 use super::alloc::{expect_large_writes, repeated, reserved};
 use super::buffer::{Buffer, Slot};
-use super::indices::{CHUNK, Indices, NOWHERE};
+use super::indices::{Along, CHUNK, Indices, NOWHERE};
 use super::walk::{Component, Cursor, Loop, Loops, Offsets, merge};
 use crate::error::{Error, Result};
 use crate::index::Policy;
@@ -97,9 +97,7 @@ impl Positions {
             reading.positions()?.map(|(array, gaps)| (Numbers::Long(array), gaps))
         };
         let Some((numbers, gaps)) = made else {
-            let selected: SmallVec<[(usize, usize); 4]> =
-                each.iter().copied().enumerate().collect();
-            return Err(indices.first_outside(&selected, tuples));
+            return Err(indices.first_outside(Along { axis: 0, lens: each, tuples }));
         };
         let (listing, counts) = (OnceLock::new(), OnceLock::new());
         Ok(Positions { numbers, shape, lens, policy, gaps, listing, counts })

@@ -1,0 +1,198 @@
+//! Calls of few elements, which take less time than to find out how to walk.
+//!
+//! Where all three arrays are dense, the axes of a call come to a few blocks, and all
+//! its entries to one tile, without loops to sort, to merge and to split:
+//!
+//! ```text
+//! selected [batches, around, lens..,  lanes, row]
+//! indices  [batches,         entries, lanes, numbers]
+//! listed   [batches, around, entries, lanes, row]
+//! ```
+
+use std::mem::MaybeUninit;
+
+use super::buffer::Buffer;
+use super::cpu::of_caches;
+use super::indices::{Along, Indices};
+use super::strided::Layout;
+use super::tile::{Next, Places, Steps, Tile};
+use super::walk::{Component, FEW};
+use crate::index::Policy;
+use crate::threshold::threshold;
+
+/// Lengths of blocks of axes; see the [module](self).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Blocks<'a> {
+    pub(crate) batches: usize,
+    pub(crate) around: usize,
+    pub(crate) along: Along<'a>,
+    pub(crate) entries: usize,
+    pub(crate) lanes: usize,
+    pub(crate) row: usize,
+}
+
+/// More bytes than that are much work beside finding out how to walk.
+const BYTES: usize = threshold(16 << 10, 128);
+
+/// What is known of the three arrays of a call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrays<'a> {
+    pub(super) selected: (*mut u8, Layout<'a>),
+    pub(super) indices: Indices<'a>,
+    pub(super) listed: (*mut u8, Layout<'a>),
+}
+
+impl Blocks<'_> {
+    /// How many numbers make an index.
+    fn numbers(&self) -> usize {
+        if self.along.tuples { self.along.lens.len() } else { 1 }
+    }
+
+    /// Whether these are the blocks of dense arrays of few elements.
+    #[inline]
+    fn are_of(&self, arrays: &Arrays<'_>) -> bool {
+        let times = usize::saturating_mul;
+        let Blocks { batches, around, along, entries, lanes, row } = *self;
+        let (selected, listed) = (arrays.selected.1, arrays.listed.1);
+        let count = times(times(batches, entries), lanes);
+        let numbers = self.numbers();
+        let written = times(times(around, count), times(row, listed.size()));
+        let few = (1..=FEW).contains(&count) && (1..=BYTES).contains(&written);
+        if !few || numbers == 0 || (batches > 1 && around > 1) || around > 4 * count {
+            return false;
+        }
+        let slices = times(times(batches, around), times(lanes, times(row, selected.size())));
+        let reach = along.lens.iter().fold(slices, |reach, len| times(reach, *len));
+        reach < of_caches(|caches| caches.second / 2, 128)
+            && listed.dense_bytes() == Some(written)
+            && selected.dense_bytes() == Some(reach)
+            && arrays.indices.layout().dense_bytes()
+                == Some(times(times(count, numbers), arrays.indices.size()))
+    }
+
+    /// Runs kernels with all entries of arrays that these are the blocks of; tells
+    /// whether no index was refused, before any of them runs.
+    ///
+    /// # Safety
+    /// The arrays are borrowed, those that the kernels write exclusively, and
+    /// `kernel` is made for tiles of their elements with rows of this length.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn run(
+        &self,
+        arrays: &Arrays<'_>,
+        policy: Policy,
+        kernel: impl FnOnce(&Tile<'_>),
+    ) -> Option<bool> {
+        let sized = policy != Policy::Skip && Indices::can_map_on(policy, self.along.lens);
+        if !sized || !self.are_of(arrays) {
+            return None;
+        }
+        let Blocks { batches, around, along, entries, lanes, row } = *self;
+        let (selected, listed) = (arrays.selected.1.size(), arrays.listed.1.size());
+        let mut slots = [[MaybeUninit::uninit(); FEW]; 2];
+        let [offsets, others] = &mut slots;
+        let (mut offsets, mut others) = (Buffer::new(offsets), Buffer::new(others));
+        let count = batches * entries * lanes;
+        let numbers = self.numbers();
+        let size = arrays.indices.size() as isize;
+        let mut step = (lanes * row * selected) as isize;
+        for number in (0..numbers).rev() {
+            let len = along.lens[number];
+            let component = Component { len, step, at: 0 };
+            let lane = arrays.indices.lane(number as isize * size, numbers as isize * size);
+            let room = if number + 1 == numbers { &mut offsets } else { &mut others };
+            room.clear();
+            // SAFETY: the indices are dense and have this many (`are_of`), and
+            // `resolve` writes every slot.
+            let inside = unsafe {
+                room.extend(count, |slots| arrays.indices.resolve(lane, component, policy, slots))
+            };
+            if !inside {
+                return Some(false);
+            }
+            if number + 1 < numbers {
+                let sums = offsets.values_mut().iter_mut().zip(others.values());
+                sums.for_each(|(sum, other)| *sum = sum.wrapping_add(*other));
+            }
+            step = step.wrapping_mul(len as isize);
+        }
+        if batches > 1 || lanes > 1 {
+            let mut base = 0_isize;
+            for batch in offsets.values_mut().chunks_exact_mut(entries * lanes) {
+                for entry in batch.chunks_exact_mut(lanes) {
+                    let mut at = base;
+                    for offset in entry {
+                        *offset = offset.wrapping_add(at);
+                        at = at.wrapping_add((row * selected) as isize);
+                    }
+                }
+                base = base.wrapping_add(step);
+            }
+        }
+        let steps = |len, selected, listed| Steps { len, selected, listed };
+        kernel(&Tile {
+            selected: arrays.selected.0,
+            listed: arrays.listed.0,
+            outer: steps(around, step, (count * row * listed) as isize),
+            offsets: offsets.values(),
+            places: Places::Every((row * listed) as isize),
+            inner: steps(row, selected as isize, listed as isize),
+            size: listed,
+            spread: false,
+            apart: 0,
+            next: Next::NONE,
+        });
+        Some(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+    use crate::memory::copy::Transfer;
+
+    const BLOCKS: Blocks<'_> = Blocks {
+        batches: 1,
+        around: 2,
+        along: Along { axis: 1, lens: &[3], tuples: false },
+        entries: 2,
+        lanes: 1,
+        row: 1,
+    };
+
+    /// What is gathered by blocks that are said to be those of the arrays.
+    fn gathered(blocks: &Blocks<'_>, policy: Policy) -> Option<[[i32; 2]; 2]> {
+        let (data, indices) = (array![[1, 2, 3], [4, 5, 6]], array![2_i64, -3]);
+        let mut out = array![[0, 0], [0, 0]];
+        let transfer = Transfer::over(&data, None, &mut out);
+        transfer.gather_few(Indices::of(&indices), policy, blocks)??;
+        Some([[out[[0, 0]], out[[0, 1]]], [out[[1, 0]], out[[1, 1]]]])
+    }
+
+    #[test]
+    fn blocks_of_other_arrays_are_refused() {
+        assert_eq!(gathered(&BLOCKS, Policy::Refuse), Some([[3, 1], [6, 4]]));
+        let lens: &[usize] = &[3, 1];
+        let others = [
+            Blocks { batches: 2, around: 1, entries: 1, ..BLOCKS },
+            Blocks { around: usize::MAX / 2 + 2, ..BLOCKS },
+            Blocks { entries: usize::MAX, lanes: usize::MAX, ..BLOCKS },
+            Blocks { entries: 1, lanes: 2, ..BLOCKS },
+            Blocks { along: Along { axis: 1, lens: &[2], tuples: false }, ..BLOCKS },
+            Blocks { along: Along { axis: 1, lens: &[], tuples: true }, ..BLOCKS },
+            Blocks { along: Along { axis: 1, lens, tuples: true }, ..BLOCKS },
+            Blocks { row: 0, ..BLOCKS },
+        ];
+        for blocks in others {
+            assert_eq!(gathered(&blocks, Policy::Refuse), None, "{blocks:?}");
+        }
+    }
+
+    #[test]
+    fn what_selects_nothing_is_left_to_a_walk() {
+        assert_eq!(gathered(&BLOCKS, Policy::Skip), None);
+        assert!(gathered(&BLOCKS, Policy::Wrap).is_some());
+    }
+}
