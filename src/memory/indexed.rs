@@ -24,6 +24,7 @@ use super::walk::{Component, Cursor, FEW, Loop, Loops, Offsets, Walk, turns};
 use crate::index::Policy;
 use crate::parallel;
 use crate::sync::AtomicBool;
+use crate::threshold::threshold;
 use listed::keep;
 use part::Part;
 pub(super) use part::{Cut, Shares};
@@ -52,6 +53,9 @@ pub(super) struct Run<'r> {
 // in common: see `Part`.
 #[allow(unsafe_code)]
 unsafe impl Sync for Run<'_> {}
+
+/// Runs of so many entries that share an index are not put together with others.
+const ALONE: usize = threshold(16, 2);
 
 /// Room for a chunk, on the stack.
 struct Rooms<'b> {
@@ -203,8 +207,10 @@ impl Run<'_> {
             }
             entries.start += done;
         }
-        // Without indices, runs of some length are worth a tile of their own.
-        let together = |run: &Loop| run.reads_indices() || run.len < 16;
+        // Without indices, runs of some length are worth a tile of their own; but not where
+        // others count on all entries being resolved before the first is used.
+        let together =
+            |run: &Loop| run.reads_indices() || run.len < ALONE || is_chunk(self.walk.nest());
         if let Some((run, around)) = short_run(nest).filter(|(run, _)| together(run)) {
             let runs = entries.start / run.len..entries.end / run.len;
             return self.runs(run, around, base, runs, part, rooms);

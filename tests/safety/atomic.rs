@@ -8,8 +8,8 @@ mod gather;
 mod roll;
 mod scatter_elements;
 
-use ndarray::ArrayD;
-use opkernels::Result;
+use ndarray::{Array1, Array3, ArrayD, Axis, s};
+use opkernels::{GatherExt, Reduction, Result, Scatter, ScatterExt};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
@@ -165,4 +165,29 @@ fn assert_all_or_nothing<A: Value>(
 /// A target full of other values.
 fn other<A: Value>(shape: &[usize]) -> ArrayD<A> {
     array_of(shape, 99)
+}
+
+/// Few rows whose elements lie apart in two loops: each index stands for a run of entries
+/// without indices of their own.
+#[test]
+fn few_rows_that_lie_apart() {
+    for (rows, [long, wide]) in (2..=5).flat_map(|rows| {
+        [[2, 2], [3, 1], [15, 3], [16, 2], [16, 5], [40, 3]].map(|row| (rows, row))
+    }) {
+        let mut indices = Array1::<i64>::zeros(rows);
+        indices[rows - 1] = rows as i64;
+        let mut target = Array3::<f32>::zeros((rows, long + 1, wide + 1));
+        let mut part = target.slice_mut(s![.., ..long, ..wide]);
+        let updates = Array3::<f32>::ones((rows, long + 2, wide + 2));
+        let updates = updates.slice(s![.., ..long, ..wide]);
+        for reduction in [Reduction::None, Reduction::Sum, Reduction::Mean] {
+            let along = Scatter::along(Axis(0)).reduction(reduction);
+            part.scatter_inplace(&indices, &updates, along).unwrap_err();
+            assert_eq!(part.sum(), 0.0, "{reduction:?} of {rows} rows, {long} by {wide}");
+        }
+        part.scatter_fold(&indices, &updates, Axis(0), |held, new| *held = *new).unwrap_err();
+        assert_eq!(part.sum(), 0.0, "a fold of {rows} rows, {long} by {wide}");
+        updates.gather_into(&indices, Axis(0), &mut part).unwrap_err();
+        assert_eq!(part.sum(), 0.0, "{rows} gathered rows, {long} by {wide}");
+    }
 }
