@@ -56,6 +56,30 @@ impl<'b> Buffer<'b> {
         self.len += count;
     }
 
+    /// Adds where each turn of nested loops lies, given by their turns and steps, outermost
+    /// first.
+    #[inline(never)]
+    pub(super) fn extend_turns(&mut self, loops: impl DoubleEndedIterator<Item = (usize, isize)>) {
+        let start = self.len;
+        self.extend_ramp(1, 0, 0);
+        for (turns, step) in loops.rev() {
+            // All that there is once more, further on: twice as many turns each time.
+            let (end, mut by) = (start + (self.len - start) * turns, step);
+            while self.len < end {
+                let (done, rest) = self.slots.split_at_mut(self.len);
+                let (done, rest) = (&done[start..], &mut rest[..end - self.len]);
+                for (slot, value) in rest.iter_mut().zip(done) {
+                    // SAFETY: slots below `len` have been written.
+                    #[allow(unsafe_code)]
+                    let value = unsafe { value.assume_init() };
+                    slot.write(value.wrapping_add(by));
+                }
+                self.len = end.min(2 * self.len - start);
+                by = by.wrapping_mul(2);
+            }
+        }
+    }
+
     #[allow(unsafe_code)]
     #[inline(always)]
     pub(super) fn values(&self) -> &[isize] {

@@ -11,6 +11,7 @@
 mod known;
 mod listed;
 mod part;
+mod runs;
 mod singles;
 
 use std::mem::MaybeUninit;
@@ -18,6 +19,8 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::buffer::{Buffer, Slot};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::cpu::Avx2;
 use super::indices::{CHUNK, Indices, Lane, NOWHERE};
 use super::tile::{Kernel, Next, Places, Tile};
 use super::walk::{Component, Cursor, FEW, Loop, Loops, Offsets, Walk, turns};
@@ -62,34 +65,38 @@ struct Rooms<'b> {
     offsets: Buffer<'b>,
     places: Buffer<'b>,
     other: Buffer<'b>,
+    /// What loops add to what indices select.
+    ramps: Buffer<'b>,
 }
 
 impl<'b> Rooms<'b> {
     #[inline(always)]
-    fn new<const N: usize>([offsets, places, other]: &'b mut [[Slot; N]; 3]) -> Self {
+    fn new<const N: usize>([offsets, places, other, ramps]: &'b mut [[Slot; N]; 4]) -> Self {
         Rooms {
             offsets: Buffer::new(offsets),
             places: Buffer::new(places),
             other: Buffer::new(other),
+            ramps: Buffer::new(ramps),
         }
     }
+}
 
-    /// Adds the other numbers' offsets to the last `count`; with `gaps` either
-    /// may select nothing.
-    #[inline(never)]
-    fn add_other(&mut self, count: usize, gaps: bool) {
-        let sums = self.offsets.values_mut();
-        let start = sums.len() - count;
-        let pairs = sums[start..].iter_mut().zip(self.other.values());
-        if gaps {
-            pairs.for_each(|(sum, &offset)| {
-                let nowhere = *sum == NOWHERE || offset == NOWHERE;
-                *sum = if nowhere { NOWHERE } else { sum.wrapping_add(offset) };
-            });
-        } else {
-            pairs.for_each(|(sum, &offset)| *sum = sum.wrapping_add(offset));
-        }
+/// Adds others to offsets, and `by`; with `gaps` either may select nothing.
+#[inline(never)]
+fn add(sums: &mut [isize], others: &[isize], by: isize, gaps: bool) {
+    let pairs = sums.iter_mut().zip(others);
+    if gaps {
+        return pairs.for_each(|(sum, &other)| {
+            let nowhere = *sum == NOWHERE || other == NOWHERE;
+            *sum = if nowhere { NOWHERE } else { sum.wrapping_add(other).wrapping_add(by) };
+        });
     }
+    let add = || pairs.for_each(|(sum, &other)| *sum = sum.wrapping_add(other).wrapping_add(by));
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if let Some(avx2) = Avx2::detect() {
+        return avx2.call(add);
+    }
+    add();
 }
 
 /// Entries whose offsets are in the room.
@@ -142,7 +149,7 @@ impl Run<'_> {
     /// that takes as long as the work of a small call.
     #[inline(never)]
     fn once(&self, run: &Loop) {
-        let mut slots = [[MaybeUninit::uninit(); FEW]; 3];
+        let mut slots = [[MaybeUninit::uninit(); FEW]; 4];
         let mut rooms = Rooms::new(&mut slots);
         let base = self.walk.base;
         let Some(gaps) = self.resolve(base.indices, run, run.len, &mut rooms) else {
@@ -164,7 +171,7 @@ impl Run<'_> {
 
     #[inline(never)]
     fn part(&self, part: &Part) {
-        let mut slots = [[MaybeUninit::uninit(); CHUNK]; 3];
+        let mut slots = [[MaybeUninit::uninit(); CHUNK]; 4];
         let mut rooms = Rooms::new(&mut slots);
         let walk = self.walk;
         let base = walk
@@ -211,9 +218,8 @@ impl Run<'_> {
         // others count on all entries being resolved before the first is used.
         let together =
             |run: &Loop| run.reads_indices() || run.len < ALONE || is_chunk(self.walk.nest());
-        if let Some((run, around)) = short_run(nest).filter(|(run, _)| together(run)) {
-            let runs = entries.start / run.len..entries.end / run.len;
-            return self.runs(run, around, base, runs, part, rooms);
+        if short_run(nest).is_some_and(|(run, _)| together(&run)) {
+            return self.runs(nest, base, entries, part, rooms);
         }
         let mut cursor = Cursor::new(nest, base, entries.start);
         let run = nest.last().copied().unwrap_or(Loop::ONCE);
@@ -238,79 +244,6 @@ impl Run<'_> {
             let apart = apart(&run);
             let every = Some(run.step.listed);
             self.chunk(Chunk { base: at, every, gaps, apart, next }, rooms, part);
-        }
-    }
-
-    /// The same where the innermost loop is short: as many of its runs as make
-    /// a chunk are put together.
-    #[inline(never)]
-    fn runs(
-        &self,
-        run: Loop,
-        around: &[Loop],
-        base: Offsets,
-        runs: Range<usize>,
-        part: &Part,
-        rooms: &mut Rooms<'_>,
-    ) {
-        let outer = around.last().copied().unwrap_or(Loop::ONCE);
-        let follows = |of: &dyn Fn(&Offsets) -> isize| {
-            let seamless = |outer: &Loop, inner: &Loop| {
-                of(&inner.step).checked_mul(inner.len as isize) == Some(of(&outer.step))
-            };
-            seamless(&outer, &run) && around.windows(2).all(|pair| seamless(&pair[0], &pair[1]))
-        };
-        let (together, apart) = (follows(&|step| step.indices), !follows(&|step| step.listed));
-        let mut cursor = Cursor::new(around, base, runs.start);
-        let first = base.selected;
-        let mut left = runs.len();
-        while left > 0 {
-            let most = left.min(CHUNK / run.len);
-            left -= most;
-            rooms.offsets.clear();
-            rooms.places.clear();
-            let (mut at, mut count) = cursor.take(most);
-            // Offsets are what indices and these loops select, from where the walk
-            // begins: shares of the targets are compared with them (`keep`).
-            let mut base = Offsets { selected: first, listed: at.listed, ..Offsets::ZERO };
-            let (mut gaps, mut taken) = (Some(false), 0);
-            if together {
-                gaps = self.resolve(at.indices, &run, most * run.len, rooms);
-            }
-            loop {
-                if !together {
-                    for turn in 0..count {
-                        let at = at.after(turn, outer.step).indices;
-                        let more = self.resolve(at, &run, run.len, rooms);
-                        gaps = gaps.zip(more).map(|(some, more)| some | more);
-                    }
-                }
-                let Some(gaps) = gaps else {
-                    return self.outside.store(true, Ordering::Relaxed);
-                };
-                let slots = taken * run.len..(taken + count) * run.len;
-                let offsets = rooms.offsets.values_mut()[slots].chunks_exact_mut(run.len);
-                let mut start = at;
-                for offsets in offsets {
-                    let from = start.selected.wrapping_sub(first);
-                    add_ramp(offsets, from, run.step.selected, gaps);
-                    if apart {
-                        rooms.places.extend_ramp(run.len, start.listed, run.step.listed);
-                    }
-                    start = start.after(1, outer.step);
-                }
-                taken += count;
-                if taken == most {
-                    break;
-                }
-                (at, count) = cursor.take(most - taken);
-            }
-            if apart {
-                base.listed = 0;
-            }
-            let (every, gaps) = ((!apart).then_some(run.step.listed), gaps == Some(true));
-            let (apart, next) = (0, Next::NONE);
-            self.chunk(Chunk { base, every, gaps, apart, next }, rooms, part);
         }
     }
 
@@ -427,7 +360,9 @@ impl Run<'_> {
                 })
             };
             all &= found;
-            rooms.add_other(count, self.policy == Policy::Skip);
+            let sums = rooms.offsets.values_mut();
+            let start = sums.len() - count;
+            add(&mut sums[start..], rooms.other.values(), 0, self.policy == Policy::Skip);
         }
         if all {
             return Some(false);

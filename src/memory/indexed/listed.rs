@@ -45,7 +45,7 @@ impl Run<'_> {
     /// Nothing where one part would be left with nearly all.
     pub(in crate::memory) fn shares(&self, parts: usize) -> Option<Shares> {
         let (walk, nest) = (self.walk, self.walk.nest());
-        let mut slots = [[MaybeUninit::uninit(); CHUNK]; 3];
+        let mut slots = [[MaybeUninit::uninit(); CHUNK]; 4];
         let mut rooms = Rooms::new(&mut slots);
         let wanted = (SAMPLE * parts).min(CHUNK).min(walk.entries());
         for number in 0..wanted {
@@ -105,7 +105,7 @@ impl Run<'_> {
             return;
         }
         let Listed { entries, targets } = list;
-        let mut slots = [[MaybeUninit::uninit(); CHUNK]; 3];
+        let mut slots = [[MaybeUninit::uninit(); CHUNK]; 4];
         let mut rooms = Rooms::new(&mut slots);
         let (walk, whole) = (self.walk, Part::whole(self.walk));
         // Places in the list, and, since their steps are even, places in all the

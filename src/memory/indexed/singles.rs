@@ -13,6 +13,9 @@ use crate::threshold::threshold;
 /// Elements that are gone through before it is asked whether an index was out of bounds.
 const AT_ONCE: usize = threshold(4096, 8);
 
+/// Fewer elements of evenly spaced runs are not gone through by themselves.
+const EVEN: usize = threshold(96, 4);
+
 impl Run<'_> {
     /// What to do with single elements while their indices are resolved, and as what
     /// to read these, where the kernel knows such a thing and both lists are dense.
@@ -29,8 +32,15 @@ impl Run<'_> {
         let many = run.len > 1 && self.walk.entries() > CHUNK;
         // Elements that are far apart are asked for a chunk at a time.
         let near = !self.walk.is_far();
+        // Few runs that are evenly spaced take longer to begin with than to put together.
+        let long = !matches!(nest, [_, .., around, run] if around.len * run.len < EVEN);
         // What an index out of bounds stands for may be written first and then mended.
-        let can = alone && dense && many && near && (self.policy == Policy::Refuse || single.again);
+        let can = alone
+            && dense
+            && many
+            && near
+            && long
+            && (self.policy == Policy::Refuse || single.again);
         let width = can.then(|| indices.singly(axis, run.step.indices)).flatten()?;
         Some((single, width))
     }

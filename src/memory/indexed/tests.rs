@@ -1,7 +1,9 @@
 //! Parts make up the whole, for all small walks.
 
 use super::part::{Cut, Part, shares, targets};
+use super::runs::chunks;
 use super::{Indices, Kernel, Policy, Run, Tile, short_run, unit};
+use crate::memory::indices::CHUNK;
 use crate::memory::walk::{Component, Loop, Offsets, Order, Walk, turns};
 use crate::sync::AtomicBool;
 
@@ -86,6 +88,10 @@ fn cut_entries_make_up_all() {
                 end = entries.end;
                 if let Some((run, _)) = short_run(walk.nest()) {
                     assert_eq!(entries.start % run.len, 0);
+                    let (around, inside) = chunks(walk.nest(), &entries);
+                    assert_eq!(inside, turns(&walk.nest()[around..]));
+                    assert!(around > 0 && (inside <= CHUNK || inside == run.len));
+                    assert_eq!([entries.start % inside, entries.end % inside], [0, 0]);
                 }
             }
             assert_eq!(end, whole, "{lens:?} in {parts}");

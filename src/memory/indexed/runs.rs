@@ -1,0 +1,107 @@
+//! Short runs of entries, put together.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use super::{Chunk, Part, Rooms, Run, add};
+use crate::memory::indices::CHUNK;
+use crate::memory::tile::Next;
+use crate::memory::walk::{Cursor, FEW, Loop, Offsets};
+
+/// How many loops there are down to the one whose turns chunks are made of, each with all turns
+/// of the loops inside it, and how many entries such a turn has. These entries start and end
+/// with whole turns.
+pub(super) fn chunks(nest: &[Loop], entries: &Range<usize>) -> (usize, usize) {
+    let (mut around, mut inside) = (nest.len(), 1);
+    while around > 1 {
+        let more = inside * nest[around - 1].len;
+        let whole = entries.start.is_multiple_of(more) && entries.end.is_multiple_of(more);
+        if around < nest.len() && (more > CHUNK || !whole) {
+            break;
+        }
+        (around, inside) = (around - 1, more);
+    }
+    (around, inside)
+}
+
+impl Run<'_> {
+    /// Goes through entries whose innermost loop is short: as many of its runs as make a chunk
+    /// are put together. Chunks go through the same loops, so what these add to the offset of
+    /// an index is worked out once.
+    #[inline(never)]
+    pub(super) fn runs(
+        &self,
+        nest: &[Loop],
+        base: Offsets,
+        entries: Range<usize>,
+        part: &Part,
+        rooms: &mut Rooms<'_>,
+    ) {
+        let (around, inside) = chunks(nest, &entries);
+        let (Some(run), Some(outer)) = (nest.last(), nest[..around].last()) else { return };
+        let loops = &nest[around - 1..];
+        let steps = |turns: usize, of: fn(&Offsets) -> isize| {
+            let inner = loops[1..].iter().map(move |one| (one.len, of(&one.step)));
+            std::iter::once((turns, of(&outer.step))).chain(inner)
+        };
+        let follows = |of: fn(&Offsets) -> isize| {
+            let seamless = |pair: &[Loop]| {
+                let (outer, inner) = (of(&pair[0].step), of(&pair[1].step));
+                inner.checked_mul(pair[1].len as isize) == Some(outer)
+            };
+            loops.windows(2).all(seamless)
+        };
+        let (together, apart) = (follows(|step| step.indices), !follows(|step| step.listed));
+        let mut left = entries.len() / inside;
+        let most = (CHUNK / inside).min(outer.len).min(left);
+        // What some turns add, and, further on, all others.
+        let few = (FEW / inside).min(most).max(1);
+        let further = outer.step.selected.wrapping_mul(few as isize);
+        rooms.ramps.clear();
+        rooms.ramps.extend_turns(steps(few, |step| step.selected));
+        let mut cursor = Cursor::new(&nest[..around], base, entries.start / inside);
+        while left > 0 {
+            let (base, turns) = cursor.take(left.min(most));
+            left -= turns;
+            rooms.offsets.clear();
+            let gaps = if together {
+                self.resolve(base.indices, run, turns * inside, rooms)
+            } else {
+                self.resolve_each(loops, base, turns * inside / run.len, rooms)
+            };
+            let Some(gaps) = gaps else {
+                return self.outside.store(true, Ordering::Relaxed);
+            };
+            let mut by = 0;
+            for offsets in rooms.offsets.values_mut().chunks_mut(few * inside) {
+                add(offsets, rooms.ramps.values(), by, gaps);
+                by = by.wrapping_add(further);
+            }
+            if apart {
+                rooms.places.clear();
+                rooms.places.extend_turns(steps(turns, |step| step.listed));
+            }
+            let every = (!apart).then_some(run.step.listed);
+            self.chunk(Chunk { base, every, gaps, apart: 0, next: Next::NONE }, rooms, part);
+        }
+    }
+
+    /// Resolves so many runs whose indices do not follow each other.
+    #[inline(never)]
+    fn resolve_each(
+        &self,
+        loops: &[Loop],
+        base: Offsets,
+        runs: usize,
+        rooms: &mut Rooms<'_>,
+    ) -> Option<bool> {
+        let (run, around) = loops.split_last()?;
+        let mut cursor = Cursor::new(around, base, 0);
+        let mut gaps = false;
+        for _ in 0..runs {
+            let (at, _) = cursor.take(1);
+            gaps |= self.resolve(at.indices, run, run.len, rooms)?;
+        }
+        Some(gaps)
+    }
+}
