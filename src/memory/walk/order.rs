@@ -20,6 +20,8 @@ use std::ops::Range;
 
 use super::{Component, Components, Loop, Loops, Offsets, turns};
 use crate::memory::cpu::{of_caches, transposes};
+use crate::memory::indices::CHUNK;
+use crate::parallel;
 use crate::threshold::threshold;
 
 /// Which array's memory the order follows first.
@@ -204,12 +206,33 @@ impl Walk {
                 around = others;
             }
         }
-        let start = around.iter().position(Loop::reads_indices).unwrap_or(0);
+        let mut start = around.iter().position(Loop::reads_indices).unwrap_or(0);
+        if self.is_lane_by_lane(&around[..start], &around[start..]) {
+            start = 0;
+        }
         if start > 0 {
             self.shared = (start - 1, turns(&around[..start - 1]));
             self.outer = around[start - 1];
         }
         self.nest = (start..around.len(), turns(&around[start..]));
+    }
+}
+
+impl Walk {
+    /// Whether each turn of the shared loops goes through all entries before the next, though
+    /// it looks their indices up again: what it selects among then stays in the second cache,
+    /// where what all turns of a thread select among has no room.
+    fn is_lane_by_lane(&self, shared: &[Loop], entries: &[Loop]) -> bool {
+        /// What a turn selects among, where that comes back to the first cache with each chunk.
+        const FIRST: usize = threshold(32 << 10, 16);
+        let apart = |one: &Loop| one.step.selected.unsigned_abs().saturating_mul(one.len - 1);
+        let all = shared.iter().map(apart).fold(0, usize::saturating_add);
+        // Below that on one thread or two it gained nothing. Rows are asked for ahead of time.
+        let caches = if self.inner.len == 1 { 4 } else { 6 };
+        all > 0
+            && turns(entries) > CHUNK
+            && (FIRST..=of_caches(|caches| caches.second / 2, 128)).contains(&self.reach())
+            && all / parallel::threads() >= of_caches(|caches| caches.second, 8) * caches
     }
 }
 
