@@ -342,6 +342,24 @@ impl Run<'_> {
             start: indices.start().wrapping_offset(at.wrapping_add(component.at)),
             step: run.step.indices,
         };
+        #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+        if !others.is_empty() {
+            let first = indices.lane(at, run.step.indices);
+            // SAFETY: as below; `Tuples::resolve` writes every slot.
+            #[allow(unsafe_code)]
+            let found = unsafe {
+                indices.tuples(first, count, &self.walk.components).map(|tuples| {
+                    rooms.offsets.extend(count, |slots| tuples.resolve(self.policy, slots))
+                })
+            };
+            if let Some(all) = found {
+                return match self.policy {
+                    Policy::Refuse => all.then_some(false),
+                    Policy::Skip => Some(!all),
+                    Policy::Clip | Policy::Wrap => Some(false),
+                };
+            }
+        }
         // SAFETY: the lane is a run of the loops over the indices, which do not
         // leave them, and `resolve` writes every slot.
         #[allow(unsafe_code)]

@@ -5,6 +5,8 @@
 
 pub(super) mod elements;
 mod resolve;
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+pub(super) mod tuples;
 
 use std::any::TypeId;
 use std::mem::MaybeUninit;
@@ -15,7 +17,7 @@ use smallvec::SmallVec;
 
 use super::plan::{Listing, Positions};
 use super::strided::{Layout, Strided};
-use super::walk::{Component, Cursor, Loop, Loops, Offsets, Walk, merge, turns};
+use super::walk::{Component, Components, Cursor, Loop, Loops, Offsets, Walk, merge, turns};
 use crate::error::{Error, Result};
 use crate::index::{IndexInteger, Meaning, Policy};
 use crate::parallel::{self, Cost};
@@ -295,59 +297,74 @@ impl<'a> Indices<'a> {
         let axes = if components.len() == 1 { rank } else { rank - 1 };
         self.layout().is_empty()
             || self.positions.is_some()
-            || components.iter().all(|one| self.component_inside(axes, one.at, one.len))
+            || self.components_inside(axes, components)
     }
 
     /// Refuses indices outside `-len..=len - 1`, naming the first in row-major
     /// order.
     pub(crate) fn check(&self, along: Along<'_>) -> Result<()> {
         let axes = self.layout().shape().len() - usize::from(along.tuples);
-        let step = if along.tuples { self.layout().stride(axes) } else { 0 };
-        let inside = |(number, &len): (usize, &usize)| {
-            self.component_inside(axes, step.wrapping_mul(number as isize), len)
+        let apart = if along.tuples { self.layout().stride(axes) } else { 0 };
+        let component = |(number, &len): (usize, &usize)| {
+            // Nobody asks where they select.
+            Component { len, step: 0, at: apart.wrapping_mul(number as isize) }
         };
+        let components: Components = along.lens.iter().enumerate().map(component).collect();
         let known = self.layout().is_empty() || self.positions.is_some();
-        if known || along.lens.iter().enumerate().all(inside) {
+        if known || self.components_inside(axes, &components) {
             return Ok(());
         }
         Err(self.first_outside(along))
     }
 
-    /// Whether the numbers at an offset of `at` bytes, over the first `axes`
-    /// axes, are all within an axis of `len`.
-    fn component_inside(&self, axes: usize, at: isize, len: usize) -> bool {
+    /// Whether the numbers over the first `axes` axes are all within the axes of their
+    /// components.
+    fn components_inside(&self, axes: usize, components: &[Component]) -> bool {
         let loops = self.lanes(axes);
         let (lane, around) = match loops.split_last() {
             Some((last, around)) => (*last, around),
             None => (Loop::ONCE, &[][..]),
         };
-        let start = Offsets { indices: at, ..Offsets::ZERO };
         let outside = AtomicBool::new(false);
-        let bytes = (turns(around) * lane.len).saturating_mul(self.kind.size);
-        let parts = parallel::parts(Cost::of_bytes(bytes));
+        let indices = (turns(around) * lane.len).saturating_mul(components.len());
+        let parts = parallel::parts(Cost::of_bytes(indices.saturating_mul(self.kind.size)));
         let over_lanes = turns(around) >= parts;
         parallel::run(parts, &|part| {
             let whole = if over_lanes { turns(around) } else { lane.len };
             let range = parallel::share(whole, parts, part);
             let (lanes, within) =
                 if over_lanes { (range, 0..lane.len) } else { (0..turns(around), range) };
-            let mut cursor = Cursor::new(around, start, lanes.start);
+            let mut cursor = Cursor::new(around, Offsets::ZERO, lanes.start);
             for _ in lanes {
                 let (place, _) = cursor.take(1);
                 let place = place.after(within.start, lane.step);
-                let lane = Lane {
-                    start: self.start().wrapping_offset(place.indices),
-                    step: lane.step.indices,
-                };
+                let lane = self.lane(place.indices, lane.step.indices);
                 // SAFETY: the loops are those of the array's own axes.
                 #[allow(unsafe_code)]
-                let inside = unsafe { (self.kind.all_inside)(lane, within.len(), len) };
+                let inside = unsafe { self.lane_inside(lane, within.len(), components) };
                 if !inside {
                     return outside.store(true, Ordering::Relaxed);
                 }
             }
         });
         !outside.into_inner()
+    }
+
+    /// # Safety
+    /// Of all indices of the lane, all numbers are elements of this array.
+    #[allow(unsafe_code)]
+    unsafe fn lane_inside(&self, lane: Lane, count: usize, components: &[Component]) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe {
+            #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+            if let Some(tuples) = self.tuples(lane, count, components) {
+                return tuples.inside();
+            }
+            components.iter().all(|one| {
+                let lane = Lane { start: lane.start.wrapping_offset(one.at), ..lane };
+                (self.kind.all_inside)(lane, count, one.len)
+            })
+        }
     }
 
     /// The loops over the first `axes` axes in the order of memory. An axis

@@ -138,7 +138,7 @@ impl Copier {
             (Way::Bytes, 8) => elements::copy::<8, GATHER>,
             _ => return None,
         };
-        Some(Single { size: self.size, again: GATHER, run })
+        Some(Single { size: self.size, gather: GATHER, run })
     }
 
     /// The kernel for tiles whose inner loops are like this. `gather` tells in

@@ -11,6 +11,8 @@ mod keep;
 mod shuffle;
 mod stream;
 mod transpose;
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+mod tuples;
 
 pub(super) use caches::of_caches;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -22,6 +24,8 @@ pub(super) use keep::keep;
 pub(super) use shuffle::{FEWEST, Pattern, gcd};
 pub(super) use stream::{fence, is_streamed, stream};
 pub(super) use transpose::{LINE, Rows, transpose, transposes};
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+pub(super) use tuples::tuples;
 
 /// A proof that the processor has AVX2.
 ///

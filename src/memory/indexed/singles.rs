@@ -6,12 +6,20 @@ use std::sync::atomic::Ordering;
 use super::{Part, Run};
 use crate::index::Policy;
 use crate::memory::indices::elements::{Elements, Single, Width};
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+use crate::memory::indices::tuples;
 use crate::memory::indices::{CHUNK, Indices};
 use crate::memory::walk::{Cursor, Loop, Offsets};
 use crate::threshold::threshold;
 
-/// Elements that are gone through before it is asked whether an index was out of bounds.
+/// Elements that are gone through before it is asked whether an index was out of bounds, and
+/// of tuples, which are put together faster by chunks where one is.
 const AT_ONCE: usize = threshold(4096, 8);
+const TUPLES_AT_ONCE: usize = threshold(1024, 8);
+
+/// Shorter runs of tuples have too much beside them.
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+const FEWEST_TUPLES: usize = threshold(64, 5);
 
 /// Fewer elements of evenly spaced runs are not gone through by themselves.
 const EVEN: usize = threshold(96, 4);
@@ -22,7 +30,6 @@ impl Run<'_> {
     pub(super) fn singly(&self, nest: &[Loop], part: &Part) -> Option<(Single, Width)> {
         let single = self.kernel.single()?;
         let (run, indices) = (nest.last()?, self.indices?);
-        let [axis] = &self.walk.components[..] else { return None };
         let alone = self.walk.outer.len == 1
             && self.walk.inner.len == 1
             && self.walk.shared().is_empty()
@@ -40,9 +47,19 @@ impl Run<'_> {
             && many
             && near
             && long
-            && (self.policy == Policy::Refuse || single.again);
-        let width = can.then(|| indices.singly(axis, run.step.indices)).flatten()?;
-        Some((single, width))
+            && (self.policy == Policy::Refuse || single.gather);
+        if !can {
+            return None;
+        }
+        let width = match &self.walk.components[..] {
+            [axis] => indices.singly(axis, run.step.indices),
+            #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+            axes if run.len >= FEWEST_TUPLES && run.step.selected == 0 => {
+                indices.together(run.step.indices, axes)
+            }
+            _ => None,
+        };
+        Some((single, width?))
     }
 
     /// Goes through single elements, as many runs at a time as are evenly spaced. Returns how
@@ -57,17 +74,21 @@ impl Run<'_> {
         entries: Range<usize>,
     ) -> usize {
         let Some(indices) = self.indices.map(Indices::start) else { return 0 };
-        let most = if self.policy == Policy::Refuse { usize::MAX } else { AT_ONCE };
-        let axis = self.walk.components[0];
+        let axes = &self.walk.components[..];
+        let most = match axes {
+            _ if self.policy == Policy::Refuse => usize::MAX,
+            [_] => AT_ONCE,
+            _ => TUPLES_AT_ONCE,
+        };
         let beside = nest.last().map_or(0, |run| run.step.selected);
         let go = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
             let elements = Elements {
-                indices: indices.wrapping_offset(at.indices.wrapping_add(axis.at)),
+                indices: indices.wrapping_offset(at.indices.wrapping_add(axes[0].at)),
                 width,
                 count,
                 lanes,
                 step,
-                axis,
+                axes,
                 beside,
                 selected: self.selected.wrapping_offset(at.selected),
                 listed: self.listed.wrapping_offset(at.listed),
@@ -76,7 +97,19 @@ impl Run<'_> {
             // do not leave the arrays, and of this part alone (`Part`); the kernel is that
             // of the arrays' elements (`Run`).
             #[allow(unsafe_code)]
-            let inside = unsafe { (single.run)(&elements) };
+            let inside = unsafe {
+                match axes {
+                    [_] => (single.run)(&elements),
+                    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+                    _ => tuples::copy(&elements, &single),
+                    #[cfg(not(all(
+                        target_arch = "x86_64",
+                        target_pointer_width = "64",
+                        not(miri)
+                    )))]
+                    _ => false,
+                }
+            };
             if !inside && self.policy == Policy::Refuse {
                 self.outside.store(true, Ordering::Relaxed);
             }

@@ -14,9 +14,9 @@ use crate::memory::walk::{Component, Offsets};
 pub(in crate::memory) struct Single {
     /// The size of an element of both arrays in bytes.
     pub(in crate::memory) size: usize,
-    /// Whether what it wrote may be written again, so that what an index out of bounds
-    /// stood for does no harm.
-    pub(in crate::memory) again: bool,
+    /// Whether it copies to the list: what it wrote may be written again, so that what an index
+    /// out of bounds stood for does no harm.
+    pub(in crate::memory) gather: bool,
     pub(in crate::memory) run: SingleRun,
 }
 
@@ -26,7 +26,7 @@ pub(in crate::memory) struct Single {
 /// # Safety
 /// The elements are what their documentation promises, of the size that the function was
 /// made for.
-pub(in crate::memory) type SingleRun = unsafe fn(&Elements) -> bool;
+pub(in crate::memory) type SingleRun = unsafe fn(&Elements<'_>) -> bool;
 
 /// As which integers indices are read, some at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,19 +54,19 @@ impl Width {
 /// that are `step` apart, of `count` elements each. Each index selects `beside`
 /// bytes further on than the one before it would.
 ///
-/// Promised is: in each lane there are `count` indices that follow each other, integers of
-/// `width`, and as many listed elements that follow each other too; what the axis reaches,
-/// from each of the places beside, and what is listed can be read, and written where
-/// that is what is done; the two do not overlap. Length and step of the axis are
-/// less than 2^31, and its length is not 0.
+/// Promised is: in each lane there are `count` indices that follow each other, an integer of
+/// `width` for each of the axes, and as many listed elements that follow each other too; what
+/// the axes reach, from each of the places beside, and what is listed can be read, and
+/// written where that is what is done; the two do not overlap. Lengths and steps of the axes
+/// are less than 2^31, and no length is 0. Of several axes nothing is beside.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::memory) struct Elements {
+pub(in crate::memory) struct Elements<'e> {
     pub(in crate::memory) indices: *const u8,
     pub(in crate::memory) width: Width,
     pub(in crate::memory) count: usize,
     pub(in crate::memory) lanes: usize,
     pub(in crate::memory) step: Offsets,
-    pub(in crate::memory) axis: Component,
+    pub(in crate::memory) axes: &'e [Component],
     pub(in crate::memory) beside: isize,
     pub(in crate::memory) selected: *mut u8,
     pub(in crate::memory) listed: *mut u8,
@@ -89,7 +89,7 @@ impl Indices<'_> {
 /// That of [`SingleRun`].
 #[allow(unsafe_code)]
 pub(in crate::memory) unsafe fn copy<const N: usize, const GATHER: bool>(
-    elements: &Elements,
+    elements: &Elements<'_>,
 ) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
@@ -105,7 +105,7 @@ pub(in crate::memory) unsafe fn copy<const N: usize, const GATHER: bool>(
 /// # Safety
 /// That of [`copy`], by indices of this type.
 #[allow(unsafe_code)]
-unsafe fn copy_by<I: Meaning, const N: usize, const GATHER: bool>(elements: &Elements) -> bool {
+unsafe fn copy_by<I: Meaning, const N: usize, const GATHER: bool>(elements: &Elements<'_>) -> bool {
     let visit = |(selected, listed): &mut (*mut u8, *mut u8), offset: isize| {
         let selected = selected.wrapping_offset(offset);
         // SAFETY: the caller's promise; the offset is that of a position of the axis.
@@ -139,7 +139,7 @@ unsafe fn copy_by<I: Meaning, const N: usize, const GATHER: bool>(elements: &Ele
     bits >= 0
 }
 
-impl Elements {
+impl Elements<'_> {
     /// Each lane's indices, and where what they select and what is listed begins.
     ///
     /// # Safety
@@ -158,7 +158,7 @@ impl Elements {
     }
 
     fn along(&self, every: usize) -> Along {
-        Along { len: self.axis.len, step: self.axis.step, beside: self.beside, every }
+        Along { len: self.axes[0].len, step: self.axes[0].step, beside: self.beside, every }
     }
 
     /// Short lanes that follow each other and select beside the same element are one, in which

@@ -158,7 +158,7 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
             indices: (count * size_of::<I>()) as isize,
             listed: (count * size) as isize,
         },
-        axis,
+        axes: &[axis],
         beside: if width > 1 { size as isize } else { 0 },
         selected: all.as_mut_ptr().cast(),
         listed: list.as_mut_ptr().cast(),
@@ -254,4 +254,145 @@ fn entries_that_are_sorted() {
     assert!(refused(&[entries(6, 0, true)]), "one index");
     let apart = Loop { step: Offsets { listed: 100, ..all[0].step }, ..entries(2, 12, true) };
     assert!(refused(&[apart, entries(3, 4, true)]), "two loops");
+}
+
+/// What a tuple selects by a policy that does not refuse it; nothing where it selects nothing.
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+fn selected<I: Meaning>(tuple: &[I], axes: &[Component], policy: Policy) -> Option<isize> {
+    let mut offsets = tuple.iter().zip(axes).map(|(number, axis)| {
+        let at = position(number.value(), axis.len as i128, policy)?;
+        Some(at as isize * axis.step)
+    });
+    offsets.try_fold(0, |sum, one| one.map(|one| sum + one))
+}
+
+/// Resolves tuples under all policies, and copies elements of all sizes by them.
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &[Component]) {
+    use super::tuples;
+
+    let size = size_of::<I>() as isize;
+    let axes: Vec<_> =
+        axes.iter().zip(0..).map(|(&axis, k)| Component { at: k * size, ..axis }).collect();
+    let array = ArrayView1::from(numbers);
+    let indices = Indices::of(&array);
+    let lane = indices.lane(0, size * axes.len() as isize);
+    let count = numbers.len() / axes.len();
+    // SAFETY: these are all numbers.
+    #[allow(unsafe_code)]
+    let Some(all) = (unsafe { indices.tuples(lane, count, &axes) }) else { return };
+    let of = |policy| numbers.chunks(axes.len()).map(move |tuple| (tuple, policy));
+    let expected = |policy| -> Vec<_> {
+        of(policy).map(|(tuple, policy)| selected(tuple, &axes, policy)).collect()
+    };
+    let inside = expected(Policy::Refuse).iter().all(Option::is_some);
+    assert_eq!(all.inside(), inside, "{numbers:?} along {axes:?}");
+    for policy in [Policy::Refuse, Policy::Skip, Policy::Clip, Policy::Wrap] {
+        let mut offsets = vec![MaybeUninit::new(1); count];
+        assert_eq!(all.resolve(policy, &mut offsets), inside, "{numbers:?} along {axes:?}");
+        for (offset, expected) in offsets.iter().zip(expected(policy)) {
+            // SAFETY: initialised from the start.
+            #[allow(unsafe_code)]
+            let offset = unsafe { offset.assume_init() };
+            match expected {
+                Some(expected) => assert_eq!(offset, expected, "{numbers:?}, {policy:?}"),
+                None if policy == Policy::Skip => assert_eq!(offset, NOWHERE),
+                None => {}
+            }
+        }
+    }
+    let places = expected(Policy::Refuse);
+    let reach: isize = axes.iter().map(|axis| axis.step * (axis.len as isize - 1)).sum();
+    if !(0..1 << 12).contains(&reach) {
+        return;
+    }
+    for (bytes, gather) in [1, 2, 4, 8].into_iter().flat_map(|n| [(n, true), (n, false)]) {
+        let mut array: Vec<u8> = (0..reach as usize + bytes).map(|k| (k * 7 % 251) as u8).collect();
+        let mut list: Vec<u8> = (0..count * bytes).map(|k| !(k % 253) as u8).collect();
+        let (mut array_after, mut list_after) = (array.clone(), list.clone());
+        for (entry, place) in places.iter().enumerate() {
+            let Some(place) = *place else { continue };
+            let (place, entry) = (place as usize, entry * bytes);
+            if gather {
+                list_after[entry..][..bytes].copy_from_slice(&array[place..][..bytes]);
+            } else {
+                array_after[place..][..bytes].copy_from_slice(&list[entry..][..bytes]);
+            }
+        }
+        let single = elements::Single { size: bytes, gather, run: elements::copy::<1, true> };
+        let run = Elements {
+            indices: lane.start,
+            width: indices.together(lane.step, &axes).unwrap(),
+            count,
+            lanes: 1,
+            step: Offsets::ZERO,
+            axes: &axes,
+            beside: 0,
+            selected: array.as_mut_ptr(),
+            listed: list.as_mut_ptr(),
+        };
+        // SAFETY: the axes reach as far as the array does, and the list is as long as that.
+        #[allow(unsafe_code)]
+        let found = unsafe { tuples::copy(&run, &single) };
+        assert_eq!(found, inside);
+        if inside {
+            assert!(array == array_after && list == list_after, "{bytes} bytes, {numbers:?}");
+        } else if gather {
+            let entries = places.iter().enumerate().filter(|(_, place)| place.is_some());
+            for at in entries.map(|(entry, _)| entry * bytes) {
+                assert_eq!(list[at..][..bytes], list_after[at..][..bytes], "{numbers:?}");
+            }
+        }
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+fn tuples_in_all_counts<I: IndexInteger + Meaning + std::fmt::Debug>() {
+    let axis = |len: usize, step: isize| Component { len, step, at: 0 };
+    let longest = i32::MAX as usize;
+    let lens = [
+        vec![axis(7, 40), axis(5, 8)],
+        vec![axis(1, 2), axis(300, 1)],
+        vec![axis(longest, 1), axis(9, i32::MAX as isize)],
+        vec![axis(4, 60), axis(3, 20), axis(5, 4)],
+        vec![axis(2, 0), axis(longest, -8), axis(longest, -i32::MAX as isize)],
+    ];
+    for axes in lens {
+        // Of each axis, numbers about its ends, about those of halves, and about those of the type.
+        let wild = |k: usize| {
+            let len = axes[k % axes.len()].len as i128;
+            let ends =
+                [0, len, -len, 1 << 31, -(1 << 31), 1 << 32, 1 << 40, -(1 << 32), -(1 << 40)];
+            let near = ends.into_iter().flat_map(|end| [end - 1, end, end + 1]);
+            let fit = near.filter_map(|n| i64::try_from(n).ok().and_then(I::from));
+            fit.chain([I::max_value(), I::min_value()]).collect::<Vec<_>>()
+        };
+        let tame = |k: usize| {
+            let len = axes[k % axes.len()].len as u64;
+            let number = (k as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+            let position = I::from(number % len).unwrap();
+            let back = i64::try_from(number % len).ok().and_then(|at| I::from(at - len as i64));
+            if k % 3 == 0 { back.unwrap_or(position) } else { position }
+        };
+        for count in [0, 1, 3, 4, 5, 9].map(|count| count * axes.len()) {
+            let numbers: Vec<I> = (0..count).map(tame).collect();
+            tuples_of(&numbers, &axes);
+            for at in 0..count {
+                for one in wild(at) {
+                    let mut numbers = numbers.clone();
+                    numbers[at] = one;
+                    tuples_of(&numbers, &axes);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+fn tuples_are_resolved_as_their_numbers_are() {
+    tuples_in_all_counts::<i32>();
+    tuples_in_all_counts::<u32>();
+    tuples_in_all_counts::<i64>();
+    tuples_in_all_counts::<u64>();
 }
