@@ -9,8 +9,9 @@ use crate::memory::indices::tuples::Visit;
 use crate::memory::walk::Component;
 
 /// Calls `visit` with the offset that each tuple selects, in order, and tells whether all
-/// numbers are in bounds. Where one is refused, the nearest end of its axis stands for it, or
-/// some other position.
+/// numbers are in bounds. If one is not, and `visit` does not ask to mend it, the nearest end of
+/// its axis stands for it, or, if it does not fit 32 bits, some position. By [`Policy::Clip`] it
+/// tells whether all fit.
 ///
 /// Tuples have two numbers or three of 4 or 8 bytes, and lengths, of 1 and more, and steps
 /// less than 2^31.
@@ -108,7 +109,7 @@ fn wide<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
             }
         }
     }
-    signs_of(below) == 0 && _mm256_testz_si256(odd, odd) != 0
+    (signs_of(below) == 0 || policy == Policy::Clip) && _mm256_testz_si256(odd, odd) != 0
 }
 
 /// The signs of eight numbers, a bit each.

@@ -12,10 +12,11 @@ use crate::memory::indices::{CHUNK, Indices};
 use crate::memory::walk::{Cursor, Loop, Offsets};
 use crate::threshold::threshold;
 
-/// Elements that are gone through before it is asked whether an index was out of bounds, and
-/// of tuples, which are put together faster by chunks where one is.
+/// Elements that are gone through before it is asked whether an index was out of bounds; of
+/// tuples, which take less by chunks where one is, the first and then the others.
 const AT_ONCE: usize = threshold(4096, 8);
-const TUPLES_AT_ONCE: usize = threshold(1024, 8);
+const TUPLES_FIRST: usize = threshold(128, 8);
+const TUPLES_AT_ONCE: usize = threshold(1024, 16);
 
 /// Shorter runs of tuples have too much beside them.
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -75,10 +76,10 @@ impl Run<'_> {
     ) -> usize {
         let Some(indices) = self.indices.map(Indices::start) else { return 0 };
         let axes = &self.walk.components[..];
-        let most = match axes {
-            _ if self.policy == Policy::Refuse => usize::MAX,
-            [_] => AT_ONCE,
-            _ => TUPLES_AT_ONCE,
+        let (mut most, then) = match axes {
+            _ if self.policy == Policy::Refuse => (usize::MAX, usize::MAX),
+            [_] => (AT_ONCE, AT_ONCE),
+            _ => (TUPLES_FIRST, TUPLES_AT_ONCE),
         };
         let beside = nest.last().map_or(0, |run| run.step.selected);
         let go = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
@@ -101,7 +102,7 @@ impl Run<'_> {
                 match axes {
                     [_] => (single.run)(&elements),
                     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-                    _ => tuples::copy(&elements, &single),
+                    _ => tuples::copy(&elements, &single, self.policy),
                     #[cfg(not(all(
                         target_arch = "x86_64",
                         target_pointer_width = "64",
@@ -126,6 +127,7 @@ impl Run<'_> {
                         break;
                     }
                     left -= lanes * run.len;
+                    most = then;
                 }
                 return entries.len() - left;
             }
@@ -137,6 +139,7 @@ impl Run<'_> {
                 break;
             }
             left -= count;
+            most = then;
         }
         entries.len() - left
     }

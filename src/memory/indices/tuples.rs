@@ -152,13 +152,18 @@ impl Visit for Copied {
 }
 
 /// Copies single elements that tuples select while these are resolved, as [`SingleRun`]
-/// (super::elements::SingleRun) does by single indices.
+/// (super::elements::SingleRun) does by single indices; tells whether all are copied as the
+/// policy says.
 ///
 /// # Safety
 /// The elements are what their documentation promises, of the size that `single` names, and
 /// tuples of them can be taken [together](Indices::together).
 #[allow(unsafe_code)]
-pub(in crate::memory) unsafe fn copy(elements: &Elements<'_>, single: &Single) -> bool {
+pub(in crate::memory) unsafe fn copy(
+    elements: &Elements<'_>,
+    single: &Single,
+    policy: Policy,
+) -> bool {
     let Some(proof) = Avx2::detect() else { return false };
     let mut inside = true;
     for lane in 0..elements.lanes {
@@ -171,7 +176,7 @@ pub(in crate::memory) unsafe fn copy(elements: &Elements<'_>, single: &Single) -
             selected: elements.selected.wrapping_offset(at.selected),
             listed: elements.listed.wrapping_offset(at.listed),
         };
-        inside &= Tuples { proof, first, count, width, axes }.visit(Policy::Refuse, copied);
+        inside &= Tuples { proof, first, count, width, axes }.visit(policy, copied);
     }
     inside
 }
@@ -198,11 +203,10 @@ impl Tuples<'_> {
 
     #[inline(always)]
     fn visit(&self, policy: Policy, visit: impl Visit) -> bool {
+        let signed = matches!(self.width, Width::I32 | Width::I64);
         match self.width {
-            Width::I32 => self.visit_by::<i32>(true, policy, visit),
-            Width::U32 => self.visit_by::<i32>(false, policy, visit),
-            Width::I64 => self.visit_by::<i64>(true, policy, visit),
-            Width::U64 => self.visit_by::<i64>(false, policy, visit),
+            Width::I32 | Width::U32 => self.visit_by::<i32>(signed, policy, visit),
+            Width::I64 | Width::U64 => self.visit_by::<i64>(signed, policy, visit),
         }
     }
 
