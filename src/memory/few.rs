@@ -16,7 +16,7 @@ use super::cpu::of_caches;
 use super::indices::{Along, Indices};
 use super::strided::Layout;
 use super::tile::{Next, Places, Steps, Tile};
-use super::walk::{Component, FEW};
+use super::walk::{Component, Components, FEW};
 use crate::index::Policy;
 use crate::threshold::threshold;
 
@@ -93,28 +93,22 @@ impl Blocks<'_> {
         let [offsets, others] = &mut slots;
         let (mut offsets, mut others) = (Buffer::new(offsets), Buffer::new(others));
         let count = batches * entries * lanes;
-        let numbers = self.numbers();
         let size = arrays.indices.size() as isize;
         let mut step = (lanes * row * selected) as isize;
-        for number in (0..numbers).rev() {
-            let len = along.lens[number];
-            let component = Component { len, step, at: 0 };
-            let lane = arrays.indices.lane(number as isize * size, numbers as isize * size);
-            let room = if number + 1 == numbers { &mut offsets } else { &mut others };
-            room.clear();
-            // SAFETY: the indices are dense and have this many (`are_of`), and
-            // `resolve` writes every slot.
-            let inside = unsafe {
-                room.extend(count, |slots| arrays.indices.resolve(lane, component, policy, slots))
-            };
-            if !inside {
-                return Some(false);
-            }
-            if number + 1 < numbers {
-                let sums = offsets.values_mut().iter_mut().zip(others.values());
-                sums.for_each(|(sum, other)| *sum = sum.wrapping_add(*other));
-            }
+        let mut components = Components::new();
+        for (number, &len) in along.lens[..self.numbers()].iter().enumerate().rev() {
+            components.push(Component { len, step, at: number as isize * size });
             step = step.wrapping_mul(len as isize);
+        }
+        components.reverse();
+        let lane = (0, components.len() as isize * size);
+        // SAFETY: the indices are dense and have so many numbers (`are_of`).
+        let resolved = unsafe {
+            let (offsets, others) = (&mut offsets, &mut others);
+            arrays.indices.resolve_all(lane, count, &components, policy, offsets, others)
+        };
+        if resolved.is_none() {
+            return Some(false);
         }
         if batches > 1 || lanes > 1 {
             let mut base = 0_isize;

@@ -19,11 +19,9 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::buffer::{Buffer, Slot};
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-use super::cpu::Avx2;
-use super::indices::{CHUNK, Indices, Lane, NOWHERE};
+use super::indices::{CHUNK, Indices, NOWHERE};
 use super::tile::{Kernel, Next, Places, Tile};
-use super::walk::{Component, Cursor, FEW, Loop, Loops, Offsets, Walk, turns};
+use super::walk::{Cursor, FEW, Loop, Loops, Offsets, Walk, turns};
 use crate::index::Policy;
 use crate::parallel;
 use crate::sync::AtomicBool;
@@ -79,24 +77,6 @@ impl<'b> Rooms<'b> {
             ramps: Buffer::new(ramps),
         }
     }
-}
-
-/// Adds others to offsets, and `by`; with `gaps` either may select nothing.
-#[inline(never)]
-fn add(sums: &mut [isize], others: &[isize], by: isize, gaps: bool) {
-    let pairs = sums.iter_mut().zip(others);
-    if gaps {
-        return pairs.for_each(|(sum, &other)| {
-            let nowhere = *sum == NOWHERE || other == NOWHERE;
-            *sum = if nowhere { NOWHERE } else { sum.wrapping_add(other).wrapping_add(by) };
-        });
-    }
-    let add = || pairs.for_each(|(sum, &other)| *sum = sum.wrapping_add(other).wrapping_add(by));
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if let Some(avx2) = Avx2::detect() {
-        return avx2.call(add);
-    }
-    add();
 }
 
 /// Entries whose offsets are in the room.
@@ -332,60 +312,17 @@ impl Run<'_> {
     /// select nothing, and is nothing where one is refused.
     #[inline(always)]
     fn resolve(&self, at: isize, run: &Loop, count: usize, rooms: &mut Rooms<'_>) -> Option<bool> {
-        let (Some(indices), Some((component, others))) =
-            (self.indices, self.walk.components.split_first())
-        else {
+        let Some(indices) = self.indices else {
             rooms.offsets.extend_ramp(count, 0, 0);
             return Some(false);
         };
-        let lane = |component: &Component| Lane {
-            start: indices.start().wrapping_offset(at.wrapping_add(component.at)),
-            step: run.step.indices,
-        };
-        #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-        if !others.is_empty() {
-            let first = indices.lane(at, run.step.indices);
-            // SAFETY: as below; `Tuples::resolve` writes every slot.
-            #[allow(unsafe_code)]
-            let found = unsafe {
-                indices.tuples(first, count, &self.walk.components).map(|tuples| {
-                    rooms.offsets.extend(count, |slots| tuples.resolve(self.policy, slots))
-                })
-            };
-            if let Some(all) = found {
-                return match self.policy {
-                    Policy::Refuse => all.then_some(false),
-                    Policy::Skip => Some(!all),
-                    Policy::Clip | Policy::Wrap => Some(false),
-                };
-            }
-        }
-        // SAFETY: the lane is a run of the loops over the indices, which do not
-        // leave them, and `resolve` writes every slot.
+        let (lane, components) = ((at, run.step.indices), &self.walk.components);
+        let (offsets, others) = (&mut rooms.offsets, &mut rooms.other);
+        // SAFETY: a run of the loops over the indices, which do not leave them.
         #[allow(unsafe_code)]
-        let mut all = unsafe {
-            rooms.offsets.extend(count, |slots| {
-                indices.resolve(lane(component), *component, self.policy, slots)
-            })
-        };
-        for component in others {
-            rooms.other.clear();
-            // SAFETY: as above.
-            #[allow(unsafe_code)]
-            let found = unsafe {
-                rooms.other.extend(count, |slots| {
-                    indices.resolve(lane(component), *component, self.policy, slots)
-                })
-            };
-            all &= found;
-            let sums = rooms.offsets.values_mut();
-            let start = sums.len() - count;
-            add(&mut sums[start..], rooms.other.values(), 0, self.policy == Policy::Skip);
+        unsafe {
+            indices.resolve_all(lane, count, components, self.policy, offsets, others)
         }
-        if all {
-            return Some(false);
-        }
-        (self.policy != Policy::Refuse).then_some(true)
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub(super) mod elements;
 mod resolve;
+mod sums;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 pub(super) mod tuples;
 
@@ -14,6 +15,8 @@ use std::sync::atomic::Ordering;
 
 use ndarray::{ArrayRef, Dimension};
 use smallvec::SmallVec;
+
+pub(super) use sums::add;
 
 use super::plan::{Listing, Positions};
 use super::strided::{Layout, Strided};

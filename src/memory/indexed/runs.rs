@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use super::{Chunk, Part, Rooms, Run, add};
-use crate::memory::indices::CHUNK;
+use super::{Chunk, Part, Rooms, Run};
+use crate::memory::indices::{CHUNK, add};
 use crate::memory::tile::Next;
 use crate::memory::walk::{Cursor, FEW, Loop, Offsets};
 
