@@ -43,11 +43,6 @@ pub(super) struct Arrays<'a> {
 }
 
 impl Blocks<'_> {
-    /// How many numbers make an index.
-    fn numbers(&self) -> usize {
-        if self.along.tuples { self.along.lens.len() } else { 1 }
-    }
-
     /// Whether these are the blocks of dense arrays of few elements.
     #[inline]
     fn are_of(&self, arrays: &Arrays<'_>) -> bool {
@@ -55,10 +50,11 @@ impl Blocks<'_> {
         let Blocks { batches, around, along, entries, lanes, row } = *self;
         let (selected, listed) = (arrays.selected.1, arrays.listed.1);
         let count = times(times(batches, entries), lanes);
-        let numbers = self.numbers();
+        let numbers = along.lens.len();
         let written = times(times(around, count), times(row, listed.size()));
         let few = (1..=FEW).contains(&count) && (1..=BYTES).contains(&written);
-        if !few || numbers == 0 || (batches > 1 && around > 1) || around > 4 * count {
+        let indexed = if along.tuples { numbers >= 1 } else { numbers == 1 };
+        if !few || !indexed || (batches > 1 && around > 1) || around > 4 * count {
             return false;
         }
         let slices = times(times(batches, around), times(lanes, times(row, selected.size())));
@@ -68,6 +64,36 @@ impl Blocks<'_> {
             && selected.dense_bytes() == Some(reach)
             && arrays.indices.layout().dense_bytes()
                 == Some(times(times(count, numbers), arrays.indices.size()))
+    }
+
+    /// The numbers of an index of so many bytes, among elements of so many, and how far what
+    /// one of the batches, or of the turns around, selects among is from the next.
+    #[inline(always)]
+    fn components(&self, element: usize, index: isize) -> (Components, isize) {
+        let mut step = (self.lanes * self.row * element) as isize;
+        let mut components = Components::new();
+        for (number, &len) in self.along.lens.iter().enumerate().rev() {
+            components.push(Component { len, step, at: number as isize * index });
+            step = step.wrapping_mul(len as isize);
+        }
+        components.reverse();
+        (components, step)
+    }
+
+    /// Adds to the offset that each index selects where its batch begins, and its lane: these
+    /// are so many bytes apart.
+    fn add_bases(&self, offsets: &mut [isize], batch: isize, lane: isize) {
+        let mut base = 0_isize;
+        for offsets in offsets.chunks_exact_mut(self.entries * self.lanes) {
+            for lanes in offsets.chunks_exact_mut(self.lanes) {
+                let mut at = base;
+                for offset in lanes {
+                    *offset = offset.wrapping_add(at);
+                    at = at.wrapping_add(lane);
+                }
+            }
+            base = base.wrapping_add(batch);
+        }
     }
 
     /// Runs kernels with all entries of arrays that these are the blocks of; tells
@@ -87,20 +113,14 @@ impl Blocks<'_> {
         if !sized || !self.are_of(arrays) {
             return None;
         }
-        let Blocks { batches, around, along, entries, lanes, row } = *self;
+        let Blocks { batches, around, entries, lanes, row, .. } = *self;
         let (selected, listed) = (arrays.selected.1.size(), arrays.listed.1.size());
         let mut slots = [[MaybeUninit::uninit(); FEW]; 2];
         let [offsets, others] = &mut slots;
         let (mut offsets, mut others) = (Buffer::new(offsets), Buffer::new(others));
         let count = batches * entries * lanes;
         let size = arrays.indices.size() as isize;
-        let mut step = (lanes * row * selected) as isize;
-        let mut components = Components::new();
-        for (number, &len) in along.lens[..self.numbers()].iter().enumerate().rev() {
-            components.push(Component { len, step, at: number as isize * size });
-            step = step.wrapping_mul(len as isize);
-        }
-        components.reverse();
+        let (components, batch) = self.components(selected, size);
         let lane = (0, components.len() as isize * size);
         // SAFETY: the indices are dense and have so many numbers (`are_of`).
         let resolved = unsafe {
@@ -111,23 +131,13 @@ impl Blocks<'_> {
             return Some(false);
         }
         if batches > 1 || lanes > 1 {
-            let mut base = 0_isize;
-            for batch in offsets.values_mut().chunks_exact_mut(entries * lanes) {
-                for entry in batch.chunks_exact_mut(lanes) {
-                    let mut at = base;
-                    for offset in entry {
-                        *offset = offset.wrapping_add(at);
-                        at = at.wrapping_add((row * selected) as isize);
-                    }
-                }
-                base = base.wrapping_add(step);
-            }
+            self.add_bases(offsets.values_mut(), batch, (row * selected) as isize);
         }
         let steps = |len, selected, listed| Steps { len, selected, listed };
         kernel(&Tile {
             selected: arrays.selected.0,
             listed: arrays.listed.0,
-            outer: steps(around, step, (count * row * listed) as isize),
+            outer: steps(around, batch, (count * row * listed) as isize),
             offsets: offsets.values(),
             places: Places::Every((row * listed) as isize),
             inner: steps(row, selected as isize, listed as isize),
