@@ -12,11 +12,10 @@
 use std::mem::MaybeUninit;
 
 use super::buffer::Buffer;
-use super::cpu::of_caches;
 use super::indices::{Along, Indices};
 use super::strided::Layout;
 use super::tile::{Next, Places, Steps, Tile};
-use super::walk::{Component, Components, FEW};
+use super::walk::{Component, Components, is_far, is_spread};
 use crate::index::Policy;
 use crate::threshold::threshold;
 
@@ -31,7 +30,10 @@ pub(crate) struct Blocks<'a> {
     pub(crate) row: usize,
 }
 
-/// More bytes than that are much work beside finding out how to walk.
+/// More entries than that are much work beside finding out how to walk.
+const ENTRIES: usize = threshold(1024, 4);
+
+/// And more bytes.
 const BYTES: usize = threshold(16 << 10, 128);
 
 /// What is known of the three arrays of a call.
@@ -52,15 +54,14 @@ impl Blocks<'_> {
         let count = times(times(batches, entries), lanes);
         let numbers = along.lens.len();
         let written = times(times(around, count), times(row, listed.size()));
-        let few = (1..=FEW).contains(&count) && (1..=BYTES).contains(&written);
+        let few = (1..=ENTRIES).contains(&count) && (1..=BYTES).contains(&written);
         let indexed = if along.tuples { numbers >= 1 } else { numbers == 1 };
         if !few || !indexed || (batches > 1 && around > 1) || around > 4 * count {
             return false;
         }
         let slices = times(times(batches, around), times(lanes, times(row, selected.size())));
         let reach = along.lens.iter().fold(slices, |reach, len| times(reach, *len));
-        reach < of_caches(|caches| caches.second / 2, 128)
-            && listed.dense_bytes() == Some(written)
+        listed.dense_bytes() == Some(written)
             && selected.dense_bytes() == Some(reach)
             && arrays.indices.layout().dense_bytes()
                 == Some(times(times(count, numbers), arrays.indices.size()))
@@ -83,14 +84,23 @@ impl Blocks<'_> {
     /// Adds to the offset that each index selects where its batch begins, and its lane: these
     /// are so many bytes apart.
     fn add_bases(&self, offsets: &mut [isize], batch: isize, lane: isize) {
+        let ramp = |offsets: &mut [isize], first: isize, step: isize| {
+            let mut at = first;
+            for offset in offsets {
+                *offset = offset.wrapping_add(at);
+                at = at.wrapping_add(step);
+            }
+        };
+        let (lanes, each) = (self.lanes, self.entries * self.lanes);
+        if each == 1 {
+            return ramp(offsets, 0, batch);
+        }
         let mut base = 0_isize;
-        for offsets in offsets.chunks_exact_mut(self.entries * self.lanes) {
-            for lanes in offsets.chunks_exact_mut(self.lanes) {
-                let mut at = base;
-                for offset in lanes {
-                    *offset = offset.wrapping_add(at);
-                    at = at.wrapping_add(lane);
-                }
+        for offsets in offsets.chunks_exact_mut(each) {
+            if lanes == 1 {
+                ramp(offsets, base, 0);
+            } else {
+                offsets.chunks_exact_mut(lanes).for_each(|offsets| ramp(offsets, base, lane));
             }
             base = base.wrapping_add(batch);
         }
@@ -115,7 +125,7 @@ impl Blocks<'_> {
         }
         let Blocks { batches, around, entries, lanes, row, .. } = *self;
         let (selected, listed) = (arrays.selected.1.size(), arrays.listed.1.size());
-        let mut slots = [[MaybeUninit::uninit(); FEW]; 2];
+        let mut slots = [[MaybeUninit::uninit(); ENTRIES]; 2];
         let [offsets, others] = &mut slots;
         let (mut offsets, mut others) = (Buffer::new(offsets), Buffer::new(others));
         let count = batches * entries * lanes;
@@ -134,7 +144,7 @@ impl Blocks<'_> {
             self.add_bases(offsets.values_mut(), batch, (row * selected) as isize);
         }
         let steps = |len, selected, listed| Steps { len, selected, listed };
-        kernel(&Tile {
+        let tile = Tile {
             selected: arrays.selected.0,
             listed: arrays.listed.0,
             outer: steps(around, batch, (count * row * listed) as isize),
@@ -142,10 +152,14 @@ impl Blocks<'_> {
             places: Places::Every((row * listed) as isize),
             inner: steps(row, selected as isize, listed as isize),
             size: listed,
-            spread: false,
+            spread: is_spread(&components),
             apart: 0,
             next: Next::NONE,
-        });
+        };
+        if is_far(&components) && around == 1 && row * listed < 64 {
+            tile.ask_early();
+        }
+        kernel(&tile);
         Some(true)
     }
 }

@@ -26,7 +26,7 @@ mod order;
 mod tests;
 
 pub(super) use cursor::{Cursor, turns};
-pub(super) use order::{FEW, Order, Walk, merge};
+pub(super) use order::{FEW, Order, Walk, is_far, is_spread, merge};
 use smallvec::SmallVec;
 
 use super::strided::Layout;

@@ -137,23 +137,21 @@ impl Walk {
         turns(&self.loops).saturating_mul(size.max(BYTES)) <= FEW * BYTES
     }
 
-    /// Whether what indices select lies further apart than the caches near a
-    /// core reach.
+    /// Whether what indices select [is spread](is_spread).
     #[inline]
     pub(in crate::memory) fn is_spread(&self) -> bool {
-        self.reach() >= of_caches(|caches| caches.second / 2, 128)
+        is_spread(&self.components)
     }
 
-    /// The same of the caches that cores share.
+    /// Whether what indices select [is far](is_far) apart.
     #[inline]
     pub(in crate::memory) fn is_far(&self) -> bool {
-        self.reach() >= of_caches(|caches| caches.last / 2, 512)
+        is_far(&self.components)
     }
 
     /// How many bytes what indices select lies apart.
     pub(in crate::memory) fn reach(&self) -> usize {
-        let reach = |one: &Component| one.len.saturating_mul(one.step.unsigned_abs());
-        self.components.iter().map(reach).max().unwrap_or(0)
+        reach(&self.components)
     }
 
     /// Puts loops in the order of memory. Where one is cut in tiles, what makes
@@ -216,6 +214,23 @@ impl Walk {
         }
         self.nest = (start..around.len(), turns(&around[start..]));
     }
+}
+
+/// Whether what indices select lies further apart than the caches near a core reach.
+#[inline]
+pub(in crate::memory) fn is_spread(components: &[Component]) -> bool {
+    reach(components) >= of_caches(|caches| caches.second / 2, 128)
+}
+
+/// The same of the caches that cores share.
+#[inline]
+pub(in crate::memory) fn is_far(components: &[Component]) -> bool {
+    reach(components) >= of_caches(|caches| caches.last / 2, 512)
+}
+
+fn reach(components: &[Component]) -> usize {
+    let reach = |one: &Component| one.len.saturating_mul(one.step.unsigned_abs());
+    components.iter().map(reach).max().unwrap_or(0)
 }
 
 impl Walk {
