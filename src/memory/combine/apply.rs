@@ -1,27 +1,12 @@
 //! Applies updates to their targets, entry by entry, in order.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
+use super::rows::{self, AHEAD};
 use crate::memory::copy::repeat;
 use crate::memory::cpu;
 use crate::memory::tile::{Kernel, Known, Places, Tile};
-
-/// How many rows ahead of the one being combined the next is asked for.
-const AHEAD: usize = 8;
-
-/// What is asked for ahead of time takes no more than so many bytes of the cache
-/// next to the core.
-const AHEAD_BYTES: usize = 8 << 10;
-
-/// The same for updates from memory that do not follow each other, and the cache
-/// after that, on the way to which more lines can be.
-const EARLY: usize = 32;
-const EARLY_BYTES: usize = 32 << 10;
-
-/// Bytes of the blocks that rows are combined in, and of those of rows that are
-/// shorter.
-const BLOCK: usize = 64;
-const SHORT: usize = 16;
 
 /// Combines each update of a tile with the element that its index selects.
 ///
@@ -39,23 +24,57 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
         }
     };
     let (inner, steps) = (tile.inner, [size_of::<A>() as isize, size_of::<U>() as isize]);
-    if inner.len == 1 {
-        return tile.each(one);
-    }
-    if [inner.selected, inner.listed] != steps || inner.len * size_of::<A>() < SHORT {
-        return elements(tile, one);
-    }
-    let short = inner.len * size_of::<A>() < BLOCK;
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if let Some(avx2) = cpu::Avx2::detect().filter(|_| !short) {
-        // SAFETY: the caller's promise; the processor has AVX2, as the proof says.
-        return unsafe { rows_by_avx2(avx2, tile, combine) };
-    }
-    // Without AVX2, 16 bytes are what x86-64 works on at a time.
-    let short = short || cfg!(all(target_arch = "x86_64", not(miri)));
-    // SAFETY: the caller's promise, and rows are as long as that.
+    // SAFETY: the caller's promise.
     unsafe {
-        if short { rows::<A, U, SHORT>(tile, combine) } else { rows::<A, U, BLOCK>(tile, combine) }
+        match tile.places {
+            Places::Every(step) if inner.len == 1 && repeats(tile.offsets, [7, 8]) => {
+                runs(tile, step, combine);
+            }
+            _ if inner.len == 1 => tile.each(one),
+            _ if [inner.selected, inner.listed] != steps => elements(tile, one),
+            _ if inner.len * size_of::<A>() < rows::LEAST => elements(tile, one),
+            _ => rows::apply(tile, combine),
+        }
+    }
+}
+
+/// Whether this part of the offsets, or more, are those of the entries before them, as
+/// where indices are sorted. A few of them tell.
+#[inline(never)]
+pub(super) fn repeats(offsets: &[isize], [part, of]: [usize; 2]) -> bool {
+    const LOOKS: usize = 32;
+    let pairs = offsets.windows(2).step_by((offsets.len() / LOOKS).max(1));
+    let looks = pairs.len();
+    pairs.filter(|pair| pair[0] == pair[1]).count() * of > looks * part
+}
+
+/// Combines single updates with their targets, eight before a target is written if they
+/// have the same.
+///
+/// # Safety
+/// That of [`apply`], and entries are `step` bytes apart in the list.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn runs<A: Copy, U: Copy>(tile: &Tile<'_>, step: isize, combine: impl Fn(A, U) -> A + Copy) {
+    for turn in 0..tile.outer.len {
+        let (selected, mut listed) = tile.turn(turn);
+        for offsets in tile.offsets.chunks(8) {
+            let same = offsets.iter().fold(true, |same, &offset| same & (offset == offsets[0]));
+            let update =
+                |k: usize| listed.wrapping_offset(step.wrapping_mul(k as isize)).cast::<U>();
+            // SAFETY: the caller's promise, for each element.
+            let change = |offset: isize, entries: Range<usize>| unsafe {
+                let target = selected.wrapping_offset(offset).cast::<A>();
+                target
+                    .write(entries.fold(target.read(), |held, k| combine(held, update(k).read())));
+            };
+            if same {
+                change(offsets[0], 0..offsets.len());
+            } else {
+                offsets.iter().enumerate().for_each(|(k, &offset)| change(offset, k..k + 1));
+            }
+            listed = listed.wrapping_offset(step.wrapping_mul(offsets.len() as isize));
+        }
     }
 }
 
@@ -78,157 +97,6 @@ pub(super) unsafe fn apply_known<A: Copy>(known: &Known<'_>, combine: impl Fn(A,
             known.positions.iter().zip(entries).for_each(|(&at, &entry)| one(at, entry as usize));
         }
     }
-}
-
-/// [`rows`] for AVX2. A function of its own: of closures that are called from one
-/// the compiler leaves some as they are.
-///
-/// # Safety
-/// That of [`rows`], of [`BLOCK`] bytes.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-#[allow(unsafe_code)]
-#[target_feature(enable = "avx2")]
-unsafe fn rows_by_avx2<A: Copy, U: Copy>(
-    _proof: cpu::Avx2,
-    tile: &Tile<'_>,
-    combine: impl Fn(A, U) -> A + Copy,
-) {
-    // SAFETY: the caller's promise.
-    unsafe { rows::<A, U, BLOCK>(tile, combine) }
-}
-
-/// Combines rows that are dense in both arrays, `BYTES` of the target at a time.
-///
-/// # Safety
-/// That of [`apply`], and rows have so many bytes or more.
-#[allow(unsafe_code)]
-#[inline(always)]
-unsafe fn rows<A: Copy, U: Copy, const BYTES: usize>(
-    tile: &Tile<'_>,
-    combine: impl Fn(A, U) -> A + Copy,
-) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match (size_of::<A>(), BYTES) {
-            (1, BLOCK) => rows_of::<A, U, BLOCK>(tile, combine),
-            (2, BLOCK) => rows_of::<A, U, { BLOCK / 2 }>(tile, combine),
-            (4, BLOCK) => rows_of::<A, U, { BLOCK / 4 }>(tile, combine),
-            (8, BLOCK) => rows_of::<A, U, { BLOCK / 8 }>(tile, combine),
-            (1, _) => rows_of::<A, U, SHORT>(tile, combine),
-            (2, _) => rows_of::<A, U, { SHORT / 2 }>(tile, combine),
-            (4, _) => rows_of::<A, U, { SHORT / 4 }>(tile, combine),
-            (8, _) => rows_of::<A, U, { SHORT / 8 }>(tile, combine),
-            _ => rows_of::<A, U, 1>(tile, combine),
-        }
-    }
-}
-
-/// Combines rows that are dense in both arrays, `N` elements at a time.
-///
-/// # Safety
-/// That of [`apply`], and rows have `N` elements or more.
-#[allow(unsafe_code)]
-#[inline(always)]
-unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
-    tile: &Tile<'_>,
-    combine: impl Fn(A, U) -> A + Copy,
-) {
-    let len = tile.inner.len;
-    let bytes = len * size_of::<A>();
-    let distance = (AHEAD_BYTES / bytes).clamp(1, AHEAD);
-    let early = if tile.spread { (EARLY_BYTES / bytes).clamp(AHEAD, EARLY) } else { distance };
-    let (offsets, last) = (tile.offsets, tile.offsets.len().wrapping_sub(1));
-    for turn in 0..tile.outer.len {
-        let (selected, mut listed) = tile.turn(turn);
-        // SAFETY: the caller's promise.
-        unsafe {
-            match tile.places {
-                Places::Every(step) => {
-                    for (k, &offset) in offsets.iter().enumerate() {
-                        if k % 8 == 0 {
-                            tile.next.ask(k / 8);
-                        }
-                        let later = offsets[(k + distance).min(last)];
-                        cpu::prefetch_all(selected.wrapping_offset(later), bytes);
-                        let target = selected.wrapping_offset(offset).cast();
-                        combine_row::<A, U, N>(target, listed.cast(), len, combine);
-                        listed = listed.wrapping_offset(step);
-                    }
-                }
-                Places::Each(places) => {
-                    for (k, (&offset, &place)) in offsets.iter().zip(places).enumerate() {
-                        let later = offsets[(k + distance).min(last)];
-                        cpu::prefetch_all(selected.wrapping_offset(later), bytes);
-                        // These rows do not follow each other, and where targets are
-                        // many, updates come from memory.
-                        let later = listed.wrapping_offset(places[(k + early).min(last)]);
-                        if tile.spread {
-                            cpu::prefetch_early(later, bytes);
-                        } else {
-                            cpu::prefetch_all(later, bytes);
-                            cpu::prefetch_line(later.wrapping_add(bytes - 1));
-                        }
-                        let target = selected.wrapping_offset(offset).cast();
-                        let updates = listed.wrapping_offset(place).cast();
-                        combine_row::<A, U, N>(target, updates, len, combine);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Combines a row of `len` elements. The first two blocks may overlap, so each is
-/// worked out before the one ahead of it is written; and a choice between two
-/// values that is written right where one of them was read would become a masked
-/// store, which takes far longer.
-///
-/// # Safety
-/// `len` elements of both can be used, are `N` or more, and do not overlap.
-#[allow(unsafe_code)]
-#[inline(always)]
-unsafe fn combine_row<A: Copy, U: Copy, const N: usize>(
-    target: *mut A,
-    updates: *const U,
-    len: usize,
-    combine: impl Fn(A, U) -> A + Copy,
-) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mut new = block::<A, U, N>(target, updates, combine);
-        let first = match len % N {
-            0 => N,
-            rest => rest,
-        };
-        let (mut at, mut next) = (0, first);
-        while next < len {
-            let newer = block::<A, U, N>(target.add(next), updates.add(next), combine);
-            target.add(at).cast::<[A; N]>().write(new);
-            (new, at) = (newer, next);
-            next += N;
-        }
-        target.add(at).cast::<[A; N]>().write(new);
-    }
-}
-
-/// What becomes of `N` elements.
-///
-/// # Safety
-/// `N` elements of both can be read.
-#[allow(unsafe_code)]
-#[inline(always)]
-unsafe fn block<A: Copy, U: Copy, const N: usize>(
-    target: *const A,
-    updates: *const U,
-    combine: impl Fn(A, U) -> A + Copy,
-) -> [A; N] {
-    // SAFETY: the caller's promise.
-    let (mut held, new) =
-        unsafe { (target.cast::<[A; N]>().read(), updates.cast::<[U; N]>().read()) };
-    for k in 0..N {
-        held[k] = combine(held[k], new[k]);
-    }
-    held
 }
 
 /// Calls `each` with every selected and listed element of a tile, in order.

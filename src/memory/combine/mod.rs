@@ -3,6 +3,7 @@
 
 mod apply;
 mod kernels;
+mod rows;
 mod transposed;
 mod wide;
 

@@ -1,0 +1,267 @@
+//! Combines rows of updates with their targets, a few elements at a time.
+
+use super::apply::repeats;
+use crate::memory::cpu;
+use crate::memory::tile::{Places, Tile};
+
+/// How many rows ahead of the one being combined the next is asked for.
+pub(super) const AHEAD: usize = 8;
+
+/// What is asked for ahead of time takes no more than so many bytes of the cache
+/// next to the core.
+const AHEAD_BYTES: usize = 8 << 10;
+
+/// The same for updates from memory that do not follow each other, and the cache
+/// after that, on the way to which more lines can be.
+const EARLY: usize = 32;
+const EARLY_BYTES: usize = 32 << 10;
+
+/// Bytes of the blocks that rows are combined in, and of those of rows that are
+/// shorter. Still shorter ones are combined element by element.
+const BLOCK: usize = 64;
+pub(super) const LEAST: usize = 16;
+
+/// So many rows are combined with the same target before it is written.
+const RUN_BYTES: usize = 1 << 10;
+
+/// Combines rows that are dense in both arrays.
+///
+/// # Safety
+/// That of [`apply`](super::apply::apply), and rows have [`LEAST`] bytes or more.
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A, U) -> A + Copy) {
+    let short = tile.inner.len * size_of::<A>() < BLOCK;
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if let Some(avx2) = cpu::Avx2::detect().filter(|_| !short) {
+        // SAFETY: the caller's promise; the processor has AVX2, as the proof says.
+        return unsafe { rows_by_avx2(avx2, tile, combine) };
+    }
+    // Without AVX2, 16 bytes are what x86-64 works on at a time.
+    let short = short || cfg!(all(target_arch = "x86_64", not(miri)));
+    // SAFETY: the caller's promise, and rows are as long as that.
+    unsafe {
+        if short { rows::<A, U, LEAST>(tile, combine) } else { rows::<A, U, BLOCK>(tile, combine) }
+    }
+}
+
+/// [`rows`] for AVX2. A function of its own: of closures that are called from one
+/// the compiler leaves some as they are.
+///
+/// # Safety
+/// That of [`rows`], of [`BLOCK`] bytes.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[allow(unsafe_code)]
+#[target_feature(enable = "avx2")]
+unsafe fn rows_by_avx2<A: Copy, U: Copy>(
+    _proof: cpu::Avx2,
+    tile: &Tile<'_>,
+    combine: impl Fn(A, U) -> A + Copy,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { rows::<A, U, BLOCK>(tile, combine) }
+}
+
+/// Combines rows that are dense in both arrays, `BYTES` of the target at a time.
+///
+/// # Safety
+/// That of [`apply`], and rows have so many bytes or more.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn rows<A: Copy, U: Copy, const BYTES: usize>(
+    tile: &Tile<'_>,
+    combine: impl Fn(A, U) -> A + Copy,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (size_of::<A>(), BYTES) {
+            (1, BLOCK) => rows_of::<A, U, BLOCK>(tile, combine),
+            (2, BLOCK) => rows_of::<A, U, { BLOCK / 2 }>(tile, combine),
+            (4, BLOCK) => rows_of::<A, U, { BLOCK / 4 }>(tile, combine),
+            (8, BLOCK) => rows_of::<A, U, { BLOCK / 8 }>(tile, combine),
+            (1, _) => rows_of::<A, U, LEAST>(tile, combine),
+            (2, _) => rows_of::<A, U, { LEAST / 2 }>(tile, combine),
+            (4, _) => rows_of::<A, U, { LEAST / 4 }>(tile, combine),
+            (8, _) => rows_of::<A, U, { LEAST / 8 }>(tile, combine),
+            _ => rows_of::<A, U, 1>(tile, combine),
+        }
+    }
+}
+
+/// Combines rows that are dense in both arrays, `N` elements at a time.
+///
+/// # Safety
+/// That of [`apply`], and rows have `N` elements or more.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
+    tile: &Tile<'_>,
+    combine: impl Fn(A, U) -> A + Copy,
+) {
+    let len = tile.inner.len;
+    if let Places::Every(step) = tile.places {
+        if repeats(tile.offsets, [1, 4]) {
+            // SAFETY: the caller's promise.
+            return unsafe { runs_of::<A, U, N>(tile, step, combine) };
+        }
+    }
+    let bytes = len * size_of::<A>();
+    let distance = (AHEAD_BYTES / bytes).clamp(1, AHEAD);
+    let early = if tile.spread { (EARLY_BYTES / bytes).clamp(AHEAD, EARLY) } else { distance };
+    let (offsets, last) = (tile.offsets, tile.offsets.len().wrapping_sub(1));
+    for turn in 0..tile.outer.len {
+        let (selected, mut listed) = tile.turn(turn);
+        // SAFETY: the caller's promise.
+        unsafe {
+            match tile.places {
+                Places::Every(step) => {
+                    for (k, &offset) in offsets.iter().enumerate() {
+                        if k % 8 == 0 {
+                            tile.next.ask(k / 8);
+                        }
+                        let later = offsets[(k + distance).min(last)];
+                        cpu::prefetch_all(selected.wrapping_offset(later), bytes);
+                        let target = selected.wrapping_offset(offset).cast();
+                        let updates = Updates::one(listed.cast());
+                        combine_row::<A, U, N, false>(target, updates, len, combine);
+                        listed = listed.wrapping_offset(step);
+                    }
+                }
+                Places::Each(places) => {
+                    for (k, (&offset, &place)) in offsets.iter().zip(places).enumerate() {
+                        let later = offsets[(k + distance).min(last)];
+                        cpu::prefetch_all(selected.wrapping_offset(later), bytes);
+                        // These rows do not follow each other, and where targets are
+                        // many, updates come from memory.
+                        let later = listed.wrapping_offset(places[(k + early).min(last)]);
+                        if tile.spread {
+                            cpu::prefetch_early(later, bytes);
+                        } else {
+                            cpu::prefetch_all(later, bytes);
+                            cpu::prefetch_line(later.wrapping_add(bytes - 1));
+                        }
+                        let target = selected.wrapping_offset(offset).cast();
+                        let updates = Updates::one(listed.wrapping_offset(place).cast());
+                        combine_row::<A, U, N, false>(target, updates, len, combine);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Combines rows that are dense in both arrays, `N` elements at a time, and of those
+/// that follow each other and have the same target several before it is written: a load
+/// waits for the store of what it loads, the longer if that was two.
+///
+/// # Safety
+/// That of [`rows_of`], and entries are `step` bytes apart in the list.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn runs_of<A: Copy, U: Copy, const N: usize>(
+    tile: &Tile<'_>,
+    step: isize,
+    combine: impl Fn(A, U) -> A + Copy,
+) {
+    let bytes = tile.inner.len * size_of::<A>();
+    let most = (RUN_BYTES / bytes).clamp(2, 16) - 1;
+    for turn in 0..tile.outer.len {
+        let (selected, mut listed) = tile.turn(turn);
+        let mut offsets = tile.offsets;
+        while let [offset, rest @ ..] = offsets {
+            let same = 1 + rest.iter().take(most).take_while(|&next| next == offset).count();
+            if let Some(&later) = rest.get(same + AHEAD) {
+                cpu::prefetch_all(selected.wrapping_offset(later), bytes);
+            }
+            let target = selected.wrapping_offset(*offset).cast();
+            // SAFETY: the caller's promise, for each of these rows.
+            unsafe {
+                let updates = Updates::<U, true> { first: listed.cast(), rows: same, step };
+                combine_row::<A, U, N, true>(target, updates, tile.inner.len, combine);
+            }
+            listed = listed.wrapping_offset(step.wrapping_mul(same as isize));
+            offsets = &offsets[same..];
+        }
+    }
+}
+
+/// One row of updates, or with `RUN` some that are so many bytes apart.
+#[derive(Clone, Copy)]
+struct Updates<U, const RUN: bool> {
+    first: *const U,
+    rows: usize,
+    step: isize,
+}
+
+impl<U> Updates<U, false> {
+    #[inline(always)]
+    fn one(row: *const U) -> Self {
+        Updates { first: row, rows: 1, step: 0 }
+    }
+}
+
+/// Combines updates with a row of `len` elements. The first two blocks may overlap, so each
+/// is worked out before the one ahead of it is written; and a choice between two
+/// values that is written right where one of them was read would become a masked
+/// store, which takes far longer.
+///
+/// # Safety
+/// `len` elements of all can be used, are `N` or more, and do not overlap.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn combine_row<A: Copy, U: Copy, const N: usize, const RUN: bool>(
+    target: *mut A,
+    updates: Updates<U, RUN>,
+    len: usize,
+    combine: impl Fn(A, U) -> A + Copy,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut new = block::<A, U, N, RUN>(target, updates, 0, combine);
+        let first = match len % N {
+            0 => N,
+            rest => rest,
+        };
+        let (mut at, mut next) = (0, first);
+        while next < len {
+            let newer = block::<A, U, N, RUN>(target, updates, next, combine);
+            target.add(at).cast::<[A; N]>().write(new);
+            (new, at) = (newer, next);
+            next += N;
+        }
+        target.add(at).cast::<[A; N]>().write(new);
+    }
+}
+
+/// What becomes of `N` elements of a row from this place on.
+///
+/// # Safety
+/// `N` elements of all can be read there.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn block<A: Copy, U: Copy, const N: usize, const RUN: bool>(
+    target: *const A,
+    updates: Updates<U, RUN>,
+    at: usize,
+    combine: impl Fn(A, U) -> A + Copy,
+) -> [A; N] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut row = updates.first.add(at);
+        let mut held = target.add(at).cast::<[A; N]>().read();
+        let new = row.cast::<[U; N]>().read();
+        for k in 0..N {
+            held[k] = combine(held[k], new[k]);
+        }
+        if RUN {
+            for _ in 1..updates.rows {
+                row = row.wrapping_byte_offset(updates.step);
+                let new = row.cast::<[U; N]>().read();
+                for k in 0..N {
+                    held[k] = combine(held[k], new[k]);
+                }
+            }
+        }
+        held
+    }
+}
