@@ -7,6 +7,7 @@ use super::rows::{self, AHEAD};
 use crate::memory::copy::repeat;
 use crate::memory::cpu;
 use crate::memory::tile::{Kernel, Known, Places, Tile};
+use crate::threshold::threshold;
 
 /// Combines each update of a tile with the element that its index selects.
 ///
@@ -39,9 +40,16 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
 }
 
 /// Whether this part of the offsets, or more, are those of the entries before them, as
-/// where indices are sorted. A few of them tell.
+/// where indices are sorted. Of a few it does not matter.
+#[inline(always)]
+pub(super) fn repeats(offsets: &[isize], part: [usize; 2]) -> bool {
+    const FEW: usize = threshold(16, 2);
+    offsets.len() >= FEW && samples_repeat(offsets, part)
+}
+
+/// The same, as a few of them tell.
 #[inline(never)]
-pub(super) fn repeats(offsets: &[isize], [part, of]: [usize; 2]) -> bool {
+fn samples_repeat(offsets: &[isize], [part, of]: [usize; 2]) -> bool {
     const LOOKS: usize = 32;
     let pairs = offsets.windows(2).step_by((offsets.len() / LOOKS).max(1));
     let looks = pairs.len();

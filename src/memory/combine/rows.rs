@@ -99,11 +99,9 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
     combine: impl Fn(A, U) -> A + Copy,
 ) {
     let len = tile.inner.len;
-    if let Places::Every(step) = tile.places {
-        if repeats(tile.offsets, [1, 4]) {
-            // SAFETY: the caller's promise.
-            return unsafe { runs_of::<A, U, N>(tile, step, combine) };
-        }
+    if repeats(tile.offsets, [1, 4]) {
+        // SAFETY: the caller's promise.
+        return unsafe { runs_of::<A, U, N>(tile, combine) };
     }
     let bytes = len * size_of::<A>();
     let distance = (AHEAD_BYTES / bytes).clamp(1, AHEAD);
@@ -155,34 +153,51 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
 /// waits for the store of what it loads, the longer if that was two.
 ///
 /// # Safety
-/// That of [`rows_of`], and entries are `step` bytes apart in the list.
+/// That of [`rows_of`].
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn runs_of<A: Copy, U: Copy, const N: usize>(
     tile: &Tile<'_>,
-    step: isize,
     combine: impl Fn(A, U) -> A + Copy,
 ) {
     let bytes = tile.inner.len * size_of::<A>();
-    let most = (RUN_BYTES / bytes).clamp(2, 16) - 1;
+    let most = (RUN_BYTES / bytes).clamp(2, 16);
     for turn in 0..tile.outer.len {
-        let (selected, mut listed) = tile.turn(turn);
-        let mut offsets = tile.offsets;
-        while let [offset, rest @ ..] = offsets {
-            let same = 1 + rest.iter().take(most).take_while(|&next| next == offset).count();
-            if let Some(&later) = rest.get(same + AHEAD) {
+        let (selected, listed) = tile.turn(turn);
+        let mut first = 0;
+        while let [offset, rest @ ..] = &tile.offsets[first..] {
+            let (rows, step) = run(tile, first, most);
+            if let Some(&later) = rest.get(rows + AHEAD) {
                 cpu::prefetch_all(selected.wrapping_offset(later), bytes);
             }
             let target = selected.wrapping_offset(*offset).cast();
+            let updates = listed.wrapping_offset(tile.places.at(first)).cast();
             // SAFETY: the caller's promise, for each of these rows.
             unsafe {
-                let updates = Updates::<U, true> { first: listed.cast(), rows: same, step };
+                let updates = Updates::<U, true> { first: updates, rows, step };
                 combine_row::<A, U, N, true>(target, updates, tile.inner.len, combine);
             }
-            listed = listed.wrapping_offset(step.wrapping_mul(same as isize));
-            offsets = &offsets[same..];
+            first += rows;
         }
     }
+}
+
+/// How many entries of a tile from this one on, at most, select the same and are evenly
+/// spaced in the list, and by how many bytes.
+#[inline(always)]
+fn run(tile: &Tile<'_>, first: usize, most: usize) -> (usize, isize) {
+    let (offset, place) = (tile.offsets[first], tile.places.at(first));
+    let rest = &tile.offsets[first + 1..];
+    let step = if rest.is_empty() { 0 } else { tile.places.at(first + 1).wrapping_sub(place) };
+    let mut rows = 1;
+    for &next in rest.iter().take(most - 1) {
+        let expected = place.wrapping_add(step.wrapping_mul(rows as isize));
+        if next != offset || tile.places.at(first + rows) != expected {
+            break;
+        }
+        rows += 1;
+    }
+    (rows, step)
 }
 
 /// One row of updates, or with `RUN` some that are so many bytes apart.
