@@ -15,7 +15,8 @@ pub(super) fn shifts(
     if given != 1 && given != count {
         return Err(Error::ShiftCountMismatch { shifts: given, axes: count });
     }
-    let mut sums: SmallVec<[usize; 6]> = smallvec![0; shape.len()];
+    let mut all: SmallVec<[usize; 6]> = smallvec![0; shape.len()];
+    let sums = &mut all[..];
     for at in 0..count {
         let axis = resolve_axis(axes.nth(at), shape.len())?;
         let len = shape[axis];
@@ -27,11 +28,12 @@ pub(super) fn shifts(
         let sum = sums[axis] + modulo(shifts.nth(if given == 1 { 0 } else { at }), len as i64);
         sums[axis] = if sum < len { sum } else { sum - len };
     }
-    Ok(sums)
+    Ok(all)
 }
 
 /// A shift modulo the length of an axis; most are less than it, and to divide
 /// takes as long as much else of a small roll.
+#[inline]
 fn modulo(shift: i64, len: i64) -> usize {
     let shift = match shift {
         _ if (0..len).contains(&shift) => shift,

@@ -1,7 +1,7 @@
 //! Rolls short dense rows of elements that are cloned.
 
 use super::Turn;
-use super::rows::straight;
+use super::blocks::{Share, straight};
 use crate::memory::copy::{Clones, RollRows, RolledRows, Transfer, Way};
 use crate::memory::walk::Offsets;
 use crate::parallel::{self, Cost};
@@ -27,8 +27,8 @@ pub(super) fn run(
     let runs = [row.len - row.shift, row.shift];
     let count: usize = around.iter().map(|turn| turn.len).product();
     let bytes = count * row.len * transfer.copier.size;
-    let turns = around.first().map_or(1, |turn| turn.len);
-    let parts = parallel::parts(Cost::of_bytes(bytes).plus(Cost::of_near(count))).min(turns);
+    let parts = parallel::parts(Cost::of_bytes(bytes).plus(Cost::of_near(count)));
+    let cut = Share::cut(around, parts);
     let run = |part: usize| {
         let from = transfer.from.start().wrapping_offset(start.selected);
         let to = transfer.to.start().wrapping_offset(start.listed);
@@ -42,7 +42,7 @@ pub(super) fn run(
                 kernel(&rows);
             }
         };
-        straight(around, parallel::share(turns, parts, part), from, to, &roll);
+        straight(around, &Share::of(around, cut, part), from, to, &roll);
     };
-    parallel::run(parts, &run);
+    parallel::run(cut.0, &run);
 }

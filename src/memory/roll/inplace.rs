@@ -17,6 +17,7 @@ use std::ops::Range;
 use ndarray::{ArrayRef, Dimension};
 use smallvec::SmallVec;
 
+use super::dense::Dense;
 use super::{Turn, Turns};
 use crate::error::Result;
 use crate::memory::alloc::repeated;
@@ -51,26 +52,17 @@ pub(crate) fn roll_inplace<T: Send, D: Dimension>(
 
 fn roll(array: &StridedMut<'_>, shifts: &[usize]) -> Result<()> {
     let size = array.layout().size();
-    if array.layout().is_empty() || size == 0 || shifts.iter().all(|shift| *shift == 0) {
+    let still = || shifts.iter().all(|shift| *shift == 0);
+    if array.layout().is_empty() || size == 0 || still() || roll_tiny(array, shifts) {
         return Ok(());
     }
     let Turns { mut turns, start } = Turns::new(shifts, array.layout(), array.layout());
     let long = LONG.div_ceil(size);
     // Axes that do not roll merge first, so that rows are as long as they can.
-    turns.dedup_by(|inner, outer| {
-        let merged = inner.shift == 0 && outer.shift == 0 && inner.continues(outer);
-        if merged {
-            *outer = Turn { len: outer.len * inner.len, ..*inner };
-        }
-        merged
-    });
+    turns.dedup_by(|inner, outer| outer.shift == 0 && inner.merge_into(outer));
     turns.dedup_by(|inner, outer| {
         let apart = outer.shift != 0 && inner.len >= long;
-        let merged = !apart && inner.shift == 0 && inner.continues(outer);
-        if merged {
-            *outer = Turn { len: outer.len * inner.len, shift: outer.shift * inner.len, ..*inner };
-        }
-        merged
+        !apart && inner.merge_into(outer)
     });
     let Some(row) = turns.pop() else { return Ok(()) };
     let data = array.start().wrapping_offset(start.listed);
@@ -92,6 +84,27 @@ fn roll(array: &StridedMut<'_>, shifts: &[usize]) -> Result<()> {
     let turned = Roll { turns: roll.turns.iter().map(stay).collect(), ..roll };
     turned.run(false, &mut room)?;
     Roll { turns: roll.turns, row: Row { shift: 0, ..row }, ..turned }.run(true, &mut room)
+}
+
+/// Dense arrays of up to this many bytes are rolled from a copy of them.
+const TINY: usize = threshold(2 << 10, 64);
+
+/// Rolls a dense array of few bytes, if it is that.
+fn roll_tiny(array: &StridedMut<'_>, shifts: &[usize]) -> bool {
+    let Some(rows) = Dense::new(array.layout(), shifts) else { return false };
+    if rows.bytes() > TINY {
+        return false;
+    }
+    let mut copy = [MaybeUninit::<u8>::uninit(); TINY];
+    let (from, to) = (copy.as_mut_ptr().cast::<u8>(), array.start());
+    // SAFETY: the array is borrowed exclusively, is dense, and has so many bytes; the copy has
+    // room for them, and lies elsewhere.
+    #[allow(unsafe_code)]
+    unsafe {
+        to.copy_to_nonoverlapping(from, rows.bytes());
+        rows.roll(from, to);
+    }
+    true
 }
 
 /// A row that turns by `shift` elements, `step` bytes apart.

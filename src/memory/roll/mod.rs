@@ -11,12 +11,15 @@
 //! Where rows are dense in both arrays and short, both of their runs are copied
 //! together (`rows`), so that every cache line is written once.
 
+mod blocks;
 mod cloned;
+mod dense;
 pub(super) mod inplace;
 mod rows;
 #[cfg(test)]
 mod tests;
 
+use dense::Dense;
 use smallvec::SmallVec;
 
 use super::copy::{Transfer, Way};
@@ -39,14 +42,26 @@ struct Turn {
 }
 
 impl Turn {
-    /// An axis of one element.
-    const ONCE: Self = Turn { len: 1, shift: 0, from: 0, to: 0 };
+    /// An axis of one element, for which any step will do but none.
+    const ONCE: Self = Turn { len: 1, shift: 0, from: 1, to: 1 };
 
     /// Whether no array jumps where a turn of `outer` ends and the next begins.
     fn continues(&self, outer: &Self) -> bool {
         let seamless =
             |inner: isize, outer: isize| inner.checked_mul(self.len as isize) == Some(outer);
         seamless(self.from, outer.from) && seamless(self.to, outer.to)
+    }
+
+    /// Makes one axis of this one, if it does not roll, and the one around it, where no array
+    /// jumps between their turns: a roll of the outer one is then a roll by whole turns of
+    /// the inner one.
+    #[inline]
+    fn merge_into(&self, outer: &mut Self) -> bool {
+        let merges = self.shift == 0 && self.continues(outer);
+        if merges {
+            *outer = Turn { len: outer.len * self.len, shift: outer.shift * self.len, ..*self };
+        }
+        merges
     }
 
     /// The runs that this axis is copied in: from, to, and how many.
@@ -89,19 +104,6 @@ impl Turns {
         turns.sort_by_key(|turn| std::cmp::Reverse(turn.to));
         Turns { turns, start }
     }
-
-    /// Merges axes that do not roll with those around them. A roll of the outer
-    /// one is then a roll by whole turns of the inner one.
-    fn merge(&mut self) {
-        self.turns.dedup_by(|inner, outer| {
-            let merged = inner.shift == 0 && inner.continues(outer);
-            if merged {
-                *outer =
-                    Turn { len: outer.len * inner.len, shift: outer.shift * inner.len, ..*inner };
-            }
-            merged
-        });
-    }
 }
 
 /// Dense arrays of up to so many bytes are copied without a look at their axes.
@@ -134,28 +136,25 @@ impl<'id> Transfer<'_, 'id> {
     /// Copies with each axis rolled by its shift, which is less than its
     /// length unless both are 0.
     pub(crate) fn roll(self, shifts: &[usize]) -> Filled<'id> {
-        if !self.to().is_empty() {
+        if !self.roll_dense(shifts) && !self.to().is_empty() {
             let mut turns = Turns::new(shifts, self.from(), self.to());
-            turns.merge();
+            turns.turns.dedup_by(|inner, outer| inner.merge_into(outer));
             let (turns, start) = (&turns.turns[..], turns.start);
             let size = self.copier.size;
-            let tiny = self.to().len().saturating_mul(size) <= rows::TINY;
+            let short = |turn: &Turn| turn.shift != 0 && turn.len.saturating_mul(size) <= LONG;
             let dense = |turn: &Turn| [turn.from, turn.to] == [size as isize; 2];
-            let short =
-                |turn: &Turn| tiny || (turn.shift != 0 && turn.len.saturating_mul(size) <= LONG);
             let plain = matches!(self.copier.way, Way::Bytes);
-            let order = self.order();
             let rows = turns.split_last().filter(|(row, _)| size > 0 && dense(row) && short(row));
             match (rows, cloned::kernel(&self)) {
                 (Some((row, around)), _) if plain => {
-                    let row = rows::Row { len: row.len * size, shift: row.shift * size };
+                    let row = blocks::Row { len: row.len * size, shift: row.shift * size };
                     rows::run(&self, around, start, row);
                 }
                 (Some((row, around)), Some(kernel)) => {
                     cloned::run(&self, around, start, *row, kernel);
                 }
                 _ => rectangles(turns, start, |loops, start| {
-                    let (mut walk, rest) = Walk::new(loops, SmallVec::new(), order);
+                    let (mut walk, rest) = Walk::new(loops, SmallVec::new(), self.order());
                     walk.base = start;
                     copy(&self, None, &walk);
                     if let Some(mut walk) = rest {
@@ -171,6 +170,28 @@ impl<'id> Transfer<'_, 'id> {
         unsafe {
             self.filled()
         }
+    }
+}
+
+impl Transfer<'_, '_> {
+    /// Rolls dense arrays of up to [`LONG`] bytes on this thread, if they are that.
+    #[inline]
+    fn roll_dense(&self, shifts: &[usize]) -> bool {
+        let (from, to) = (self.from(), self.to());
+        if !matches!(self.copier.way, Way::Bytes) || !from.is_dense() {
+            return false;
+        }
+        assert!(from.shape() == to.shape(), "a roll is between arrays of one shape");
+        let Some(rows) = Dense::new(to, shifts) else { return false };
+        if rows.bytes() > LONG || rows::are_shuffled(rows.around(), rows.row) {
+            return false;
+        }
+        // SAFETY: the arrays are borrowed apart from each other, and dense.
+        #[allow(unsafe_code)]
+        unsafe {
+            rows.roll(self.from.start(), self.to.start());
+        }
+        true
     }
 }
 

@@ -93,6 +93,7 @@ impl Walk {
     }
 
     /// Loops around a row that a kernel runs as a whole, as they are given.
+    #[cfg(test)]
     pub(in crate::memory) fn around_rows(mut loops: Loops, base: Offsets) -> Self {
         merge(&mut loops);
         let nest = (0..loops.len(), turns(&loops));
