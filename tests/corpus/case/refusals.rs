@@ -5,7 +5,13 @@ use std::cell::Cell;
 
 /// Smaller allocations are granted: lists of axes and the like, which end the
 /// process where there is not even room for them.
-pub(super) const SMALLEST: usize = 1 << 10;
+///
+/// Built for ThreadSanitizer, crossbeam, by which rayon's threads take tasks from each
+/// other, makes a list of all threads whenever one does. Eight bytes for each of the
+/// threads of all pools are more than a KiB, and the process would end if the allocation
+/// that is refused were such a list. `scripts/tsan.sh` sets the variable.
+pub(super) const SMALLEST: usize =
+    if option_env!("TSAN_OPTIONS").is_some() { 8 << 10 } else { 1 << 10 };
 
 thread_local! {
     /// The allocation of this number from now on is refused; 0 for none.
