@@ -8,5 +8,6 @@ mod folds;
 mod forms;
 mod formulas;
 mod onnx;
+mod runs;
 #[cfg(feature = "rayon")]
 mod threads;

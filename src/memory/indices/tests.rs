@@ -407,3 +407,30 @@ fn tuples_are_resolved_as_their_numbers_are() {
     tuples_in_all_counts::<i64>();
     tuples_in_all_counts::<u64>();
 }
+
+/// What has no room in 32 bits, and numbers that do not follow each other, are left to others.
+#[test]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+fn which_tuples_are_taken_together() {
+    let array = ArrayView1::from(&[0_i64; 8]);
+    let indices = Indices::of(&array);
+    let together = |step: isize, axes: &[(usize, isize, isize)]| {
+        let axes: Vec<_> =
+            axes.iter().map(|&(len, step, at)| Component { len, step, at }).collect();
+        indices.together(step, &axes).is_some()
+    };
+    let can = crate::memory::cpu::Avx2::detect().is_some();
+    let (longest, farthest) = (i32::MAX as usize, i32::MAX as isize);
+    for axis in [(7, 5), (1, 0), (longest, -farthest), (1, farthest)] {
+        assert_eq!(together(16, &[(axis.0, axis.1, 0), (3, 1, 8)]), can);
+        assert_eq!(together(24, &[(2, 1, 0), (3, 1, 8), (axis.0, axis.1, 16)]), can);
+    }
+    for axis in [(0, 5), (longest + 1, 5), (usize::MAX, 5), (7, farthest + 1), (0, isize::MIN)] {
+        assert!(!together(16, &[(axis.0, axis.1, 0), (3, 1, 8)]), "{axis:?}");
+        assert!(!together(16, &[(3, 1, 0), (axis.0, axis.1, 8)]), "{axis:?}");
+    }
+    assert!(!together(24, &[(7, 5, 0), (3, 1, 8)]), "tuples that lie apart");
+    assert!(!together(16, &[(7, 5, 0), (3, 1, 16)]), "numbers that lie apart");
+    assert!(!together(16, &[(7, 5, 8), (3, 1, 8)]), "one number twice");
+    assert!(!together(8, &[(7, 5, 0)]), "single numbers");
+}
