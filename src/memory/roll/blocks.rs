@@ -243,9 +243,9 @@ impl Lines {
                 0 => {}
                 1 => self.copy_blocks::<1, false>(piece),
                 2..=3 => self.copy_blocks::<2, true>(piece),
-                4..=8 => self.copy_blocks::<4, true>(piece),
+                4..=7 => self.copy_blocks::<4, true>(piece),
                 16 => self.copy_blocks::<16, false>(piece),
-                9..=15 => self.copy_blocks::<8, true>(piece),
+                8..=15 => self.copy_blocks::<8, true>(piece),
                 32 => self.copy_blocks::<32, false>(piece),
                 17..=31 => self.copy_blocks::<16, true>(piece),
                 33..=64 => self.copy_blocks::<32, true>(piece),
