@@ -184,8 +184,8 @@ impl Lines {
         let round = line.from.wrapping_mul(rest as isize);
         loop {
             let (on, last) = (after(to, line.shift, line.to), after(to, line.len, line.to));
-            // How often these loops run is not said by a number, of which the compiler would
-            // make more loops than few rows pay for; two rows a turn, many take a tenth less.
+            // These loops end at a place: from a number of turns the compiler would make several
+            // loops, which few rows do not pay for. With two rows a turn many take a tenth less.
             for (mut from, mut to, end) in [(from.wrapping_offset(round), to, on), (from, on, last)]
             {
                 while to != end {
