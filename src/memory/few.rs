@@ -156,7 +156,7 @@ impl Blocks<'_> {
             apart: 0,
             next: Next::NONE,
         };
-        if tile.spread && is_far(&components) && around == 1 && row * listed < 64 {
+        if tile.spread && is_far(&components) {
             tile.ask_early();
         }
         kernel(&tile);

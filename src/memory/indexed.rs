@@ -254,7 +254,7 @@ impl Run<'_> {
             return;
         }
         if walk.shared().is_empty() {
-            if walk.is_far() && tile.outer.len == 1 && tile.inner.len * tile.size < 64 {
+            if walk.is_far() {
                 tile.ask_early();
             }
             return self.tile(&tile, chunk.gaps);

@@ -4,6 +4,7 @@ use super::combine::Set;
 use super::cpu;
 use super::indices::elements::Single;
 use super::walk::{Loop, Walk};
+use crate::threshold::threshold;
 
 /// A loop over two arrays: how often, and by how many bytes each turn moves in
 /// each.
@@ -215,14 +216,25 @@ impl<'t> Tile<'t> {
         (selected, self.listed.wrapping_offset(turn.wrapping_mul(self.outer.listed)))
     }
 
-    /// Asks for all that is selected, less than a cache line for each entry, for the
-    /// second cache: lines on their way there can be more than those that a kernel
-    /// waits for by itself.
+    /// Asks for all that is selected, if that is less than a cache line for each entry and
+    /// one turn, for the second cache: lines on their way there can be more than those that
+    /// a kernel waits for by itself. For what lies beyond the caches that cores share.
     #[inline(never)]
     pub(super) fn ask_early(&self) {
+        if self.outer.len != 1 || self.inner.len * self.size >= 64 {
+            return;
+        }
         for &offset in self.offsets {
             cpu::prefetch_line_early(self.selected.wrapping_offset(offset));
         }
+    }
+
+    /// Whether this part of the offsets, or more, are those of the entries before them, as
+    /// where indices are sorted. Of a few it does not matter.
+    #[inline(always)]
+    pub(super) fn repeats(&self, part: [usize; 2]) -> bool {
+        const FEW: usize = threshold(16, 2);
+        self.offsets.len() >= FEW && samples_repeat(self.offsets, part)
     }
 
     /// The tile of these entries alone.
@@ -238,6 +250,15 @@ impl<'t> Tile<'t> {
         }
         part
     }
+}
+
+/// Whether offsets repeat ([`Tile::repeats`]), as a few of them tell.
+#[inline(never)]
+fn samples_repeat(offsets: &[isize], [part, of]: [usize; 2]) -> bool {
+    const LOOKS: usize = 32;
+    let pairs = offsets.windows(2).step_by((offsets.len() / LOOKS).max(1));
+    let looks = pairs.len();
+    pairs.filter(|pair| pair[0] == pair[1]).count() * of > looks * part
 }
 
 /// Elements whose positions are known, one after the other: a plan holds them.

@@ -16,6 +16,7 @@ pub(super) fn shifts(
         return Err(Error::ShiftCountMismatch { shifts: given, axes: count });
     }
     let mut all: SmallVec<[usize; 6]> = smallvec![0; shape.len()];
+    // A `SmallVec` looks where its elements are each time that it is asked for one.
     let sums = &mut all[..];
     for at in 0..count {
         let axis = resolve_axis(axes.nth(at), shape.len())?;

@@ -7,7 +7,6 @@ use super::rows::{self, AHEAD};
 use crate::memory::copy::repeat;
 use crate::memory::cpu;
 use crate::memory::tile::{Kernel, Known, Places, Tile};
-use crate::threshold::threshold;
 
 /// Combines each update of a tile with the element that its index selects.
 ///
@@ -28,7 +27,7 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
     // SAFETY: the caller's promise.
     unsafe {
         match tile.places {
-            Places::Every(step) if inner.len == 1 && repeats(tile.offsets, [7, 8]) => {
+            Places::Every(step) if inner.len == 1 && tile.repeats([7, 8]) => {
                 runs(tile, step, combine);
             }
             _ if inner.len == 1 => tile.each(one),
@@ -37,23 +36,6 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
             _ => rows::apply(tile, combine),
         }
     }
-}
-
-/// Whether this part of the offsets, or more, are those of the entries before them, as
-/// where indices are sorted. Of a few it does not matter.
-#[inline(always)]
-pub(super) fn repeats(offsets: &[isize], part: [usize; 2]) -> bool {
-    const FEW: usize = threshold(16, 2);
-    offsets.len() >= FEW && samples_repeat(offsets, part)
-}
-
-/// The same, as a few of them tell.
-#[inline(never)]
-fn samples_repeat(offsets: &[isize], [part, of]: [usize; 2]) -> bool {
-    const LOOKS: usize = 32;
-    let pairs = offsets.windows(2).step_by((offsets.len() / LOOKS).max(1));
-    let looks = pairs.len();
-    pairs.filter(|pair| pair[0] == pair[1]).count() * of > looks * part
 }
 
 /// Combines single updates with their targets, eight before a target is written if they

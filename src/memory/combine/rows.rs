@@ -1,6 +1,5 @@
 //! Combines rows of updates with their targets, a few elements at a time.
 
-use super::apply::repeats;
 use crate::memory::cpu;
 use crate::memory::tile::{Places, Tile};
 
@@ -99,7 +98,7 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
     combine: impl Fn(A, U) -> A + Copy,
 ) {
     let len = tile.inner.len;
-    if repeats(tile.offsets, [1, 4]) {
+    if tile.repeats([1, 4]) {
         // SAFETY: the caller's promise.
         return unsafe { runs_of::<A, U, N>(tile, combine) };
     }

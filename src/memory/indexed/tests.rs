@@ -4,7 +4,7 @@ use super::part::{Cut, Part, shares, targets};
 use super::runs::chunks;
 use super::{Indices, Kernel, Policy, Run, Tile, short_run, unit};
 use crate::memory::indices::CHUNK;
-use crate::memory::walk::{Component, Loop, Offsets, Order, Walk, turns};
+use crate::memory::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk, turns};
 use crate::sync::AtomicBool;
 
 /// Whatever components reach is some part's, and one part's only.
@@ -78,7 +78,9 @@ fn cut_entries_make_up_all() {
             let step = Offsets { selected: 0, indices: 1000 * (k as isize + 1), listed: 7 };
             Loop { len, step, entries: true }
         });
-        let walk = Walk::around_rows(loops.collect(), Offsets::ZERO);
+        let loops: Loops = loops.collect();
+        let (walk, rest) = Walk::new(loops.clone(), Components::new(), Order::Listed(0));
+        assert_eq!((walk.nest(), rest.is_none()), (&loops[..], true));
         let (unit, whole) = (unit(walk.nest()), turns(walk.nest()));
         for parts in 1..=9 {
             let mut end = 0;

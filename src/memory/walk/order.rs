@@ -92,14 +92,6 @@ impl Walk {
         (walk, rest)
     }
 
-    /// Loops around a row that a kernel runs as a whole, as they are given.
-    #[cfg(test)]
-    pub(in crate::memory) fn around_rows(mut loops: Loops, base: Offsets) -> Self {
-        merge(&mut loops);
-        let nest = (0..loops.len(), turns(&loops));
-        Walk { base, nest, ..Walk::of(loops, Components::new()) }
-    }
-
     /// Loops that read no indices, outside all that do: what indices select is
     /// worked out once for all their turns.
     #[inline]
