@@ -66,15 +66,14 @@ impl<'a> Layout<'a> {
 
     /// How many bytes the elements have, where they follow each other in row-major order.
     pub(super) fn dense_bytes(&self) -> Option<usize> {
-        let mut bytes = self.size;
-        for axis in (0..self.shape.len()).rev() {
-            let len = self.shape[axis];
-            if len != 1 && self.stride(axis) != bytes as isize {
+        let mut count = 1_usize;
+        for (&len, &stride) in self.shape.iter().zip(self.strides).rev() {
+            if len != 1 && stride != count as isize {
                 return None;
             }
-            bytes = bytes.wrapping_mul(len);
+            count = count.wrapping_mul(len);
         }
-        Some(bytes)
+        (self.repeats_from >= self.shape.len()).then_some(count.wrapping_mul(self.size))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
