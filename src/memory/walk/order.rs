@@ -215,10 +215,10 @@ pub(in crate::memory) fn is_spread(components: &[Component]) -> bool {
     reach(components) >= of_caches(|caches| caches.second / 2, 128)
 }
 
-/// The same of the caches that cores share.
+/// The same of what a program can count on of the caches that cores share.
 #[inline]
 pub(in crate::memory) fn is_far(components: &[Component]) -> bool {
-    reach(components) >= of_caches(|caches| caches.last / 2, 512)
+    reach(components) >= of_caches(|caches| caches.last / 4, 256)
 }
 
 fn reach(components: &[Component]) -> usize {
