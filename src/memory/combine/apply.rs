@@ -8,19 +8,24 @@ use crate::memory::copy::repeat;
 use crate::memory::cpu;
 use crate::memory::tile::{Kernel, Known, Places, Tile};
 
-/// Combines each update of a tile with the element that its index selects.
+/// Combines each update of a tile with the element that its index selects: rows, several
+/// elements at a time, by one function, what is not in rows by the other.
 ///
 /// # Safety
 /// That of [`Kernel::run`], for a target of type `A` and updates of type `U`,
 /// both of which may be copied by their bits.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A, U) -> A + Copy) {
+pub(super) unsafe fn apply<A: Copy, U: Copy>(
+    tile: &Tile<'_>,
+    combine: impl Fn(A, U) -> A + Copy,
+    alone: impl Fn(A, U) -> A + Copy,
+) {
     let one = |selected: *mut u8, listed: *mut u8| {
         // SAFETY: the caller's promise, for each element.
         unsafe {
             let target = selected.cast::<A>();
-            target.write(combine(target.read(), listed.cast::<U>().read()));
+            target.write(alone(target.read(), listed.cast::<U>().read()));
         }
     };
     let (inner, steps) = (tile.inner, [size_of::<A>() as isize, size_of::<U>() as isize]);
@@ -28,7 +33,7 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
     unsafe {
         match tile.places {
             Places::Every(step) if inner.len == 1 && tile.repeats([7, 8]) => {
-                runs(tile, step, combine);
+                runs(tile, step, alone);
             }
             _ if inner.len == 1 => tile.each(one),
             _ if [inner.selected, inner.listed] != steps => elements(tile, one),

@@ -154,12 +154,17 @@ impl Kernel for Narrow {
     }
 }
 
+/// A kernel by what an element becomes, and by what it becomes where elements are reduced
+/// one by one, if that is another function.
 macro_rules! run {
-    ($element:ty, |$held:ident, $update:ident| $value:expr) => {{
+    ($element:ty, $combine:expr) => {
+        run!($element, $combine, $combine)
+    };
+    ($element:ty, $combine:expr, $alone:expr) => {{
         #[allow(unsafe_code)]
         unsafe fn run<A: Arithmetic>(tile: &Tile<'_>) {
             // SAFETY: the caller's promise.
-            unsafe { apply::<A, A>(tile, |$held, $update| $value) }
+            unsafe { apply::<A, A>(tile, $combine, $alone) }
         }
         run::<$element>
     }};
@@ -168,8 +173,8 @@ macro_rules! run {
 fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
     let mut known = None;
     let run: Run = match reduction {
-        Reduction::Min => run!(A, |held, update| held.least(update)),
-        Reduction::Max => run!(A, |held, update| held.greatest(update)),
+        Reduction::Min => run!(A, A::least, A::least_alone),
+        Reduction::Max => run!(A, A::greatest, A::greatest_alone),
         _ if const { !A::NARROW } => return None,
         Reduction::Mean if A::DIVIDE_ROW.is_none() => return None,
         Reduction::Sum | Reduction::Mean => {
