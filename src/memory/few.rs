@@ -156,7 +156,7 @@ impl Blocks<'_> {
             apart: 0,
             next: Next::NONE,
         };
-        if tile.spread && is_far(&components) {
+        if tile.spread && is_far(&components, true) {
             tile.ask_early();
         }
         kernel(&tile);

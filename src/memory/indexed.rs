@@ -254,7 +254,7 @@ impl Run<'_> {
             return;
         }
         if walk.shared().is_empty() {
-            if walk.is_far() {
+            if walk.is_far(self.kernel.copies()) {
                 tile.ask_early();
             }
             return self.tile(&tile, chunk.gaps);

@@ -312,6 +312,11 @@ pub(super) trait Kernel: Sync {
         None
     }
 
+    /// Whether elements are copied, and nothing is read where they are written.
+    fn copies(&self) -> bool {
+        false
+    }
+
     /// What does the same with single elements, while their indices are resolved.
     fn single(&self) -> Option<Single> {
         None

@@ -97,6 +97,10 @@ impl Kernel for Gather {
         }
     }
 
+    fn copies(&self) -> bool {
+        true
+    }
+
     fn single(&self) -> Option<Single> {
         self.copier.single::<true>()
     }
@@ -117,6 +121,10 @@ impl Kernel for Write {
     }
 
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
+
+    fn copies(&self) -> bool {
+        true
+    }
 
     fn single(&self) -> Option<Single> {
         self.copier.single::<false>()

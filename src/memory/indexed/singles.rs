@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 
 use super::{Part, Run};
 use crate::index::Policy;
-use crate::memory::cpu::of_caches;
 use crate::memory::indices::elements::{Elements, Single, Width};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use crate::memory::indices::tuples;
@@ -39,9 +38,8 @@ impl Run<'_> {
         let dense = run.step.listed == single.size as isize;
         // Of up to a chunk all may have to be resolved before anything is written.
         let many = run.len > 1 && self.walk.entries() > CHUNK;
-        // Elements that are further apart are asked for a chunk at a time. Up to there the
-        // loads of one copy do not wait for those of the others.
-        let near = self.walk.reach() < of_caches(|caches| caches.last / 2, 512);
+        // Elements that are far apart are asked for a chunk at a time.
+        let near = !self.walk.is_far(true);
         // Few runs that are evenly spaced take longer to begin with than to put together.
         let long = !matches!(nest, [_, .., around, run] if around.len * run.len < EVEN);
         // What an index out of bounds stands for may be written first and then mended.

@@ -138,8 +138,8 @@ impl Walk {
 
     /// Whether what indices select [is far](is_far) apart.
     #[inline]
-    pub(in crate::memory) fn is_far(&self) -> bool {
-        is_far(&self.components)
+    pub(in crate::memory) fn is_far(&self, copied: bool) -> bool {
+        is_far(&self.components, copied)
     }
 
     /// How many bytes what indices select lies apart.
@@ -215,10 +215,12 @@ pub(in crate::memory) fn is_spread(components: &[Component]) -> bool {
     reach(components) >= of_caches(|caches| caches.second / 2, 128)
 }
 
-/// The same of what a program can count on of the caches that cores share.
+/// The same of the caches that cores share. What is only copied waits less for memory
+/// than what is changed.
 #[inline]
-pub(in crate::memory) fn is_far(components: &[Component]) -> bool {
-    reach(components) >= of_caches(|caches| caches.last / 4, 256)
+pub(in crate::memory) fn is_far(components: &[Component], copied: bool) -> bool {
+    let (part, small) = if copied { (2, 512) } else { (4, 256) };
+    reach(components) >= of_caches(|caches| caches.last / part, small)
 }
 
 fn reach(components: &[Component]) -> usize {
