@@ -221,7 +221,12 @@ impl<'t> Tile<'t> {
     /// a kernel waits for by itself. For what lies beyond the caches that cores share.
     #[inline(never)]
     pub(super) fn ask_early(&self) {
-        if self.outer.len != 1 || self.inner.len * self.size >= 64 {
+        /// Nearer to each other is what sorted indices select, and processors ask for it by
+        /// themselves.
+        const NEAR: usize = 64;
+        let mut pairs = self.offsets.windows(2).step_by(64);
+        let near = pairs.all(|pair| pair[0].abs_diff(pair[1]) < NEAR);
+        if near || self.outer.len != 1 || self.inner.len * self.size >= 64 {
             return;
         }
         for &offset in self.offsets {
