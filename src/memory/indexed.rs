@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::buffer::{Buffer, Slot};
-use super::indices::{CHUNK, Indices, NOWHERE};
+use super::indices::{CHUNK, Indices, NOWHERE, add_ramp};
 use super::tile::{Kernel, Next, Places, Tile};
 use super::walk::{Cursor, FEW, Loop, Loops, Offsets, Walk, turns};
 use crate::index::Policy;
@@ -136,7 +136,7 @@ impl Run<'_> {
             return self.outside.store(true, Ordering::Relaxed);
         };
         if run.step.selected != 0 {
-            add_ramp(rooms.offsets.values_mut(), 0, run.step.selected, gaps);
+            add_ramp(rooms.offsets.values_mut(), run.step.selected, gaps);
         }
         let tile = Tile {
             selected: self.selected.wrapping_offset(base.selected),
@@ -212,7 +212,7 @@ impl Run<'_> {
                 return self.outside.store(true, Ordering::Relaxed);
             };
             if run.step.selected != 0 {
-                add_ramp(rooms.offsets.values_mut(), 0, run.step.selected, gaps);
+                add_ramp(rooms.offsets.values_mut(), run.step.selected, gaps);
             }
             let next = match self.indices {
                 Some(indices) if count == CHUNK => {
@@ -351,18 +351,6 @@ pub(super) fn is_chunk(nest: &[Loop]) -> bool {
 /// How many entries of these loops stay together where they are cut.
 pub(super) fn unit(nest: &[Loop]) -> usize {
     short_run(nest).map_or(1, |(run, _)| run.len)
-}
-
-/// Adds `start`, `start + step`, ... to offsets.
-#[inline(always)]
-fn add_ramp(offsets: &mut [isize], start: isize, step: isize, gaps: bool) {
-    let mut by = start;
-    for offset in offsets {
-        if !gaps || *offset != NOWHERE {
-            *offset = offset.wrapping_add(by);
-        }
-        by = by.wrapping_add(step);
-    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use ndarray::{ArrayRef, Dimension};
 use smallvec::SmallVec;
 
-pub(super) use sums::add;
+pub(super) use sums::{add, add_ramp};
 
 use super::plan::{Listing, Positions};
 use super::strided::{Layout, Strided};

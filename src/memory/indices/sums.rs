@@ -85,3 +85,28 @@ pub(in crate::memory) fn add(sums: &mut [isize], others: &[isize], by: isize, ga
     }
     add();
 }
+
+/// Adds 0, `step`, twice `step`, ... to offsets, some of which with `gaps` select nothing.
+#[inline(never)]
+pub(in crate::memory) fn add_ramp(sums: &mut [isize], step: isize, gaps: bool) {
+    if gaps {
+        let mut by = 0_isize;
+        for sum in sums {
+            *sum = if *sum == NOWHERE { NOWHERE } else { sum.wrapping_add(by) };
+            by = by.wrapping_add(step);
+        }
+        return;
+    }
+    let add = move || {
+        let mut by = 0_isize;
+        for sum in sums {
+            *sum = sum.wrapping_add(by);
+            by = by.wrapping_add(step);
+        }
+    };
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if let Some(avx2) = Avx2::detect() {
+        return avx2.call(add);
+    }
+    add();
+}
