@@ -109,6 +109,33 @@ fn short_rows() {
     turned::<u128>(2..=5);
 }
 
+/// Dense rows of every width and in few or many lines, which roll along all axes.
+#[test]
+#[cfg_attr(miri, ignore = "takes long")]
+fn rows_of_every_width() {
+    let shapes = [[1, 1, 3], [2, 3, 4], [2, 1, 70], [70, 1, 2], [3, 5, 3]];
+    let widths = (1..=70).chain([127, 128, 129, 191, 193, 200, 201, 257]);
+    for width in widths {
+        for [a, b, c] in [shapes[width % 5], shapes[width / 5 % 5]] {
+            let data: ArrayD<u8> = array_of(&[a, b, c, width], 1);
+            let (a, b, c, width) = (a as i64, b as i64, c as i64, width as i64);
+            for (outer, line, row) in [(0, 1, 1), (0, c - 1, width / 2), (a / 2, 2, width - 1)] {
+                let shifts = [outer, b / 2, line, row];
+                assert_rolled(&data, &shifts, &[0, 1, 2, 3], &Layout::standard(4));
+            }
+            // Beside a gap, lines do not follow each other.
+            assert_rolled(&data, &[1, 1, 1], &[0, 2, 3], &lines_apart());
+        }
+    }
+}
+
+/// Rows that follow each other in lines that do not.
+fn lines_apart() -> Layout {
+    let mut layout = Layout::standard(4);
+    layout.steps[1] = 2;
+    layout
+}
+
 /// Rows that are sent on along several axes, whose lengths have common
 /// divisors with the shifts and with each other.
 #[test]

@@ -1,0 +1,118 @@
+//! Reductions by indices that repeat, as sorted ones do, against the formula.
+
+use ndarray::{ArrayD, Axis};
+use opkernels::{OutOfBounds, Reduction};
+
+use crate::common::oracle::{self, Kind, Reducing};
+use crate::common::{
+    Laid, Layout, Numbers, Reduce, array_of, assert_same, calls, plan_of, settled,
+};
+
+/// Indices along an axis of `len` elements, each so many times or fewer in a row.
+fn repeating(shape: &[usize], len: usize, times: usize) -> ArrayD<i64> {
+    let mut numbers = Numbers(times as u64);
+    let (mut index, mut left) = (0, 0);
+    ArrayD::from_shape_simple_fn(shape, || {
+        if left == 0 {
+            (index, left) = (numbers.below(2 * len) as i64 - len as i64, 1 + numbers.below(times));
+        }
+        left -= 1;
+        index
+    })
+}
+
+/// Reduces updates in all layouts, and such as repeat along the first or last axis.
+#[track_caller]
+fn assert_reduced<A: Reduce>(kind: Kind, shape: &[usize], indices: &ArrayD<i64>) {
+    let data: ArrayD<A> = array_of(shape, 1);
+    let wide = indices.mapv(i128::from);
+    let shape = oracle::updates_shape(kind, shape, &wide).unwrap();
+    let rank = shape.len();
+    let layouts = [0, 3, 3 << (2 * (rank - 1))].map(|axes| Layout::standard(rank).broadcast(axes));
+    let layouts = layouts.into_iter().chain(Layout::all(rank));
+    for (number, layout) in layouts.enumerate() {
+        let updates = Laid::new(&array_of::<A>(&shape, 2), layout);
+        let reductions = [Reduction::Sum, Reduction::Sub, Reduction::Min, Reduction::Max];
+        let how = Reducing {
+            reduction: reductions[number % reductions.len()],
+            use_init_val: number != 5,
+            mode: OutOfBounds::Error,
+        };
+        let expected = oracle::reduce_of(kind, &data, &wide, &updates.contents(), &how).unwrap();
+        let expected = settled(how.reduction, &expected);
+        let (indices, updates) = (indices.view(), updates.view());
+        let returned = calls::reduced(kind, &data.view(), &indices, &updates, &how).unwrap();
+        assert_same(&settled(how.reduction, &returned), &expected);
+        let plan = plan_of(kind, data.shape(), &indices, how.mode).unwrap().unwrap();
+        for _ in 0..2 {
+            let mut target = data.clone();
+            calls::reduce(kind, &mut target.view_mut(), &plan, &updates, &how).unwrap();
+            assert_same(&settled(how.reduction, &target), &expected);
+        }
+    }
+}
+
+/// How many indices there are, and how often each comes in a row.
+const SHORT: [(usize, usize); 4] = [(2, 2), (17, 3), (70, 12), (150, 60)];
+const LONG: [(usize, usize); 2] = [(1100, 25), (1300, 2)];
+
+/// Rows of so many elements, shorter than a block, as long, and longer.
+fn rows<A: Reduce>(lens: &[usize]) {
+    for &len in lens {
+        for (count, times) in SHORT {
+            let indices = repeating(&[count], 5, times);
+            let kind = Kind::Slices { axis: 0, batch_dims: 0 };
+            assert_reduced::<A>(kind, &[5, len], &indices);
+        }
+        let indices = repeating(&[60], 4, 20);
+        assert_reduced::<A>(Kind::Slices { axis: 1, batch_dims: 0 }, &[3, 4, len], &indices);
+        let indices = repeating(&[3, 40], 4, 20);
+        assert_reduced::<A>(Kind::Slices { axis: 1, batch_dims: 1 }, &[3, 4, len], &indices);
+        let indices = repeating(&[60, 1], 4, 20);
+        assert_reduced::<A>(Kind::Tuples { batch_dims: 0 }, &[4, len], &indices);
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes long")]
+fn rows_of_bytes() {
+    rows::<u8>(&[2, 15, 16, 17, 31, 33, 63, 64, 65, 128, 130]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes long")]
+fn rows_of_floats() {
+    rows::<f32>(&[3, 4, 5, 7, 16, 17, 33]);
+    rows::<f64>(&[2, 3, 8, 9, 130]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes long")]
+fn rows_of_other_integers() {
+    rows::<i16>(&[7, 8, 9, 33]);
+    rows::<u128>(&[1, 2, 5, 70]);
+}
+
+/// Single elements: in a line, beside each other, and in lanes of their own.
+fn elements<A: Reduce>() {
+    for (count, times) in SHORT.into_iter().chain(LONG) {
+        let line = repeating(&[count], 5, times);
+        assert_reduced::<A>(Kind::Slices { axis: 0, batch_dims: 0 }, &[5], &line);
+        assert_reduced::<A>(Kind::Elements { axis: 0 }, &[5], &line);
+        let lanes = repeating(&[3, count], 5, times);
+        assert_reduced::<A>(Kind::Elements { axis: 1 }, &[3, 5], &lanes);
+        assert_reduced::<A>(Kind::Slices { axis: 1, batch_dims: 0 }, &[3, 5], &line);
+        let turned = lanes.clone().permuted_axes([1, 0].as_slice());
+        assert_reduced::<A>(Kind::Elements { axis: 0 }, &[5, 3], &turned);
+        let pairs = ndarray::stack![Axis(1), line, line];
+        assert_reduced::<A>(Kind::Tuples { batch_dims: 0 }, &[5, 5], &pairs);
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes long")]
+fn single_elements() {
+    elements::<u8>();
+    elements::<f32>();
+    elements::<u128>();
+}
