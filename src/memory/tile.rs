@@ -226,7 +226,7 @@ impl<'t> Tile<'t> {
         const NEAR: usize = 64;
         let mut pairs = self.offsets.windows(2).step_by(64);
         let near = pairs.all(|pair| pair[0].abs_diff(pair[1]) < NEAR);
-        if near || self.outer.len != 1 || self.inner.len * self.size >= 64 {
+        if near || self.outer.len != 1 || self.inner.len.saturating_mul(self.size) >= 64 {
             return;
         }
         for &offset in self.offsets {
@@ -325,5 +325,30 @@ pub(super) trait Kernel: Sync {
     /// What does the same with single elements, while their indices are resolved.
     fn single(&self) -> Option<Single> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One update for a whole row, as often as the row is long, may be more bytes than an
+    /// integer holds.
+    #[test]
+    fn rows_of_one_large_update() {
+        let half = 1 << (usize::BITS / 2);
+        let tile = Tile {
+            selected: std::ptr::null_mut(),
+            listed: std::ptr::null_mut(),
+            outer: Steps { len: 1, selected: 0, listed: 0 },
+            offsets: &[0, half as isize],
+            places: Places::Every(0),
+            inner: Steps { len: half, selected: 1, listed: 0 },
+            size: half,
+            spread: true,
+            apart: 0,
+            next: Next::NONE,
+        };
+        tile.ask_early();
     }
 }
