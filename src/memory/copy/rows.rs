@@ -5,16 +5,20 @@
 //! 8. Such blocks took between a third and three quarters of the time of a
 //! `memcpy` for each row.
 
+use std::cell::Cell;
+
 use crate::memory::cpu;
-use crate::memory::tile::Tile;
+use crate::memory::tile::{Places, Tile};
+use crate::threshold::threshold;
 
 /// How many rows ahead of the one being copied the next is asked for: a miss
 /// takes as long as a few short rows, or one long one.
-pub(in crate::memory) fn distance(row: usize) -> usize {
+fn distance(row: usize) -> usize {
     match row {
         0..=256 => 16,
         257..=1024 => 8,
-        _ => 2,
+        _ if row <= 4096 || row > LONGEST => 2,
+        _ => 1,
     }
 }
 
@@ -93,16 +97,82 @@ unsafe fn blocks<const N: usize, const MORE: bool, const GATHER: bool>(tile: &Ti
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
 #[allow(unsafe_code)]
 unsafe fn long<const GATHER: bool>(tile: &Tile<'_>) {
+    // SAFETY: the caller's promise.
+    cpu::widely(|| unsafe { long_rows::<GATHER>(tile) });
+}
+
+/// Rows of more bytes are copied by a copy routine each.
+const LONGEST: usize = threshold(32 << 10, 400);
+
+/// From so many bytes on, rows are asked for on their way to the second cache: the first one
+/// has no room for two of them beside the destination.
+const WIDE: usize = threshold(10 << 10, 350);
+
+/// # Safety
+/// That of [`long`].
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn long_rows<const GATHER: bool>(tile: &Tile<'_>) {
     let bytes = tile.inner.len * tile.size;
+    // `lines` needs as many.
+    assert!(bytes >= 64);
+    let distance = distance(bytes);
     // SAFETY: the caller's promise, for each row.
     let copy = |selected, listed| unsafe {
         let (from, to) = ends::<GATHER>(selected, listed);
-        from.copy_to_nonoverlapping(to, bytes);
+        if bytes > LONGEST {
+            from.copy_to_nonoverlapping(to, bytes);
+        } else {
+            lines(from, to, bytes, |_| {});
+        }
     };
-    if tile.spread {
-        tile.each_row_ahead(distance(bytes), |row| cpu::prefetch(row, bytes), copy);
-    } else {
-        tile.each_row(copy);
+    if !tile.spread {
+        return tile.each_row(copy);
+    }
+    if bytes > LONGEST || matches!(tile.places, Places::Each(_)) {
+        return tile.each_row_ahead(distance, |row| cpu::prefetch(row, bytes), copy);
+    }
+    // A line of the next row is asked for with each line of this one: asked for all at once,
+    // they would wait for each other.
+    let next = Cell::new(tile.selected);
+    // SAFETY: the caller's promise, for each row.
+    let copy = |selected, listed| unsafe {
+        let (from, to) = ends::<GATHER>(selected, listed);
+        let next = next.get();
+        if bytes < WIDE {
+            lines(from, to, bytes, |at| cpu::prefetch_line(next.wrapping_add(at)));
+        } else {
+            lines(from, to, bytes, |at| cpu::prefetch_line_early(next.wrapping_add(at)));
+        }
+    };
+    tile.each_row_ahead(distance, |row| next.set(row), copy);
+}
+
+/// Copies at least 64 bytes, in blocks that begin where lines of the destination do; `ask` is
+/// called with where each of them begins in the row.
+///
+/// # Safety
+/// `bytes`, which are at least 64, can be read from `from` and written to `to`, and the two do
+/// not overlap.
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(in crate::memory) unsafe fn lines(
+    from: *const u8,
+    to: *mut u8,
+    bytes: usize,
+    ask: impl Fn(usize),
+) {
+    // SAFETY: the caller's promise; each block lies in the row.
+    unsafe {
+        ask(0);
+        block::<64, false>(from, to, 64);
+        let mut at = 64 - to.addr() % 64;
+        while at < bytes - 64 {
+            ask(at);
+            block::<64, false>(from.add(at), to.add(at), 64);
+            at += 64;
+        }
+        block::<64, false>(from.add(bytes - 64), to.add(bytes - 64), 64);
     }
 }
 
@@ -115,12 +185,13 @@ unsafe fn long<const GATHER: bool>(tile: &Tile<'_>) {
 #[allow(unsafe_code)]
 pub(super) unsafe fn past(tile: &Tile<'_>) {
     let bytes = tile.inner.len * tile.size;
-    let next = std::cell::Cell::new(tile.selected.cast_const());
+    let next = Cell::new(tile.selected.cast_const());
     // SAFETY: the caller's promise, for each row. A line of the next row is
     // asked for with each line of this one: asked for all at once, they would
     // wait for each other.
     let copy = |selected: *mut u8, listed| unsafe {
-        cpu::stream(selected, listed, bytes, next.get());
+        let next = next.get();
+        cpu::stream(selected, listed, bytes, |at| cpu::prefetch_line_early(next.wrapping_add(at)));
     };
     tile.each_row_ahead(1, |row| next.set(row.cast_const()), copy);
     cpu::fence();

@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 
 use super::Transfer;
 use crate::memory::alloc::is_unmapped;
-use crate::memory::cpu::{fence, is_streamed, stream};
+use crate::memory::cpu::{fence, is_streamed, prefetch_line, stream};
 use crate::threshold::threshold;
 
 /// Bytes put together before they are streamed.
@@ -61,7 +61,7 @@ impl Stage {
     pub(in crate::memory) unsafe fn send(&self, to: *mut u8, bytes: usize, next: *const u8) {
         let from = self.bytes[self.start..].as_ptr().cast();
         // SAFETY: the caller's promise.
-        unsafe { stream(from, to, bytes, next) };
+        unsafe { stream(from, to, bytes, |at| prefetch_line(next.wrapping_add(at))) };
     }
 }
 
@@ -73,7 +73,7 @@ impl Stage {
 #[allow(unsafe_code)]
 pub(in crate::memory) unsafe fn straight(from: *const u8, to: *mut u8, bytes: usize) {
     // SAFETY: the caller's promise.
-    unsafe { stream(from, to, bytes, from) };
+    unsafe { stream(from, to, bytes, |at| prefetch_line(from.wrapping_add(at))) };
 }
 
 /// Ends the streaming of one thread.

@@ -54,6 +54,17 @@ impl Avx2 {
     }
 }
 
+/// Calls a function, compiled for AVX2 where the processor has it and the compiler sees
+/// into it.
+#[inline(always)]
+pub(super) fn widely(f: impl FnOnce()) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if let Some(avx2) = Avx2::detect() {
+        return avx2.call(f);
+    }
+    f();
+}
+
 /// How much of a row is asked for ahead of time; the rest follows by itself.
 const FAR: usize = 4096;
 

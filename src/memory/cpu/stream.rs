@@ -1,8 +1,6 @@
 //! Copies past the caches.
 
 use super::of_caches;
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-use super::prefetch_line;
 
 /// Whether copying upward from `from` to `to` makes every load wait.
 ///
@@ -25,16 +23,22 @@ pub(in crate::memory) fn is_streamed(bytes: usize) -> bool {
     bytes >= of_caches(|caches| caches.last / 2, 1 << 10)
 }
 
-/// Copies bytes with stores that pass by the caches, and asks for as many bytes from
-/// `next` on, any address, meanwhile. The caller calls [`fence`] before the result is
-/// handed on.
+/// Copies bytes with stores that pass by the caches; `ask` is called for each cache line of
+/// them with how far on it is, to ask for what is read next. The caller calls [`fence`] before
+/// the result is handed on.
 ///
 /// # Safety
 /// `len` initialised bytes can be read from `from` and written to `to`, and
 /// the two do not overlap.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code)]
-pub(in crate::memory) unsafe fn stream(from: *const u8, to: *mut u8, len: usize, next: *const u8) {
+#[inline]
+pub(in crate::memory) unsafe fn stream(
+    from: *const u8,
+    to: *mut u8,
+    len: usize,
+    ask: impl Fn(usize),
+) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
 
     let head = to.align_offset(64).min(len);
@@ -46,7 +50,7 @@ pub(in crate::memory) unsafe fn stream(from: *const u8, to: *mut u8, len: usize,
         from.copy_to_nonoverlapping(to, head);
         let downward = stores_run_ahead(from, to);
         for line in 0..lines {
-            prefetch_line(next.wrapping_add(line * 64));
+            ask(line * 64);
             let line = if downward { lines - 1 - line } else { line };
             let from = from.add(head + line * 64).cast::<__m128i>();
             let to = to.add(head + line * 64).cast::<__m128i>();
@@ -66,7 +70,13 @@ pub(in crate::memory) unsafe fn stream(from: *const u8, to: *mut u8, len: usize,
 /// not overlap.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[allow(unsafe_code)]
-pub(in crate::memory) unsafe fn stream(from: *const u8, to: *mut u8, len: usize, _next: *const u8) {
+#[inline]
+pub(in crate::memory) unsafe fn stream(
+    from: *const u8,
+    to: *mut u8,
+    len: usize,
+    _ask: impl Fn(usize),
+) {
     // SAFETY: the caller's promise.
     unsafe { from.copy_to_nonoverlapping(to, len) };
 }

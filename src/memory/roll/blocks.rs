@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use super::Turn;
-use crate::memory::copy::rows::block;
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-use crate::memory::cpu::Avx2;
+use crate::memory::copy::rows::{block, lines};
+use crate::memory::cpu::widely;
 use crate::parallel;
 use crate::threshold::threshold;
 
@@ -270,16 +269,6 @@ impl Lines {
     }
 }
 
-/// Calls a function, compiled for AVX2 where the processor has it.
-#[inline(always)]
-fn widely(copy: impl FnOnce()) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if let Some(avx2) = Avx2::detect() {
-        return avx2.call(copy);
-    }
-    copy();
-}
-
 /// Copies a row, rolled.
 ///
 /// # Safety
@@ -311,17 +300,9 @@ unsafe fn run_of(from: *const u8, to: *mut u8, len: usize) {
     unsafe {
         match len {
             129.. if len > MEDIUM => from.copy_to_nonoverlapping(to, len),
-            129.. => {
-                // Blocks that begin where lines of the destination do take half as long as
-                // those that lie across them.
-                block::<64, false>(from, to, 64);
-                let mut at = 64 - to.addr() % 64;
-                while at < len - 64 {
-                    block::<64, false>(from.add(at), to.add(at), 64);
-                    at += 64;
-                }
-                block::<64, false>(from.add(len - 64), to.add(len - 64), 64);
-            }
+            // Blocks that begin where lines of the destination do take half as long as
+            // those that lie across them.
+            129.. => lines(from, to, len, |_| {}),
             65..=128 => block::<64, true>(from, to, len),
             32..=64 => block::<32, true>(from, to, len),
             16..=31 => block::<16, true>(from, to, len),
