@@ -117,9 +117,9 @@ pub(super) unsafe fn roll(around: &[Turn], share: &Share, from: *const u8, to: *
     };
     let narrow = row.len <= NARROW;
     let bytes = line.len * row.len;
-    if share.axis == outside.len() || (narrow && bytes > TOGETHER) {
+    if share.axis == outside.len() || (narrow && bytes > together(row)) {
         // Run by run.
-        let at_once = if narrow { TOGETHER / row.len } else { usize::MAX };
+        let at_once = if narrow { together(row) / row.len } else { usize::MAX };
         return straight(around, share, from, to, &|turn, mut count, mut from, mut to| {
             while count > 0 {
                 let line = Turn { len: count.min(at_once), shift: 0, ..turn };
@@ -136,7 +136,7 @@ pub(super) unsafe fn roll(around: &[Turn], share: &Share, from: *const u8, to: *
         // SAFETY: the caller's promise.
         return unsafe { Lines { from, to, beside: Turn::ONCE, count: 1, line }.roll(row) };
     }
-    let at_once = if narrow { TOGETHER / bytes } else { usize::MAX };
+    let at_once = if narrow { together(row) / bytes } else { usize::MAX };
     straight(outside, share, from, to, &|beside, mut count, mut from, mut to| {
         while count > 0 {
             let lines = Lines { from, to, beside, count: count.min(at_once), line };
@@ -154,10 +154,14 @@ pub(super) unsafe fn roll(around: &[Turn], share: &Share, from: *const u8, to: *
 const NARROW: usize = threshold(64, 24);
 const _: () = assert!(NARROW <= 64);
 
-/// So many bytes of them, which stay in the first cache beside what is around them: twice as
-/// many, of 60 bytes, took a tenth longer.
-const TOGETHER: usize = threshold(4 << 10, 100);
-const _: () = assert!(NARROW <= TOGETHER);
+/// So many bytes of them, which stay in the first cache beside what is around them: half as
+/// many take a tenth longer of rows of 40 to 64 bytes, and twice as many of 14.
+#[inline(always)]
+fn together(row: Row) -> usize {
+    const LEAST: usize = threshold(4 << 10, 100);
+    const { assert!(NARROW <= LEAST) };
+    if row.len <= 32 { LEAST } else { threshold(8 << 10, 100) }
+}
 
 /// Rows of which those along an axis that rolls make a line, and lines beside each other.
 #[derive(Clone, Copy)]
