@@ -236,6 +236,16 @@ fn large_rolls() {
     }
 }
 
+/// Rows may be cut in pieces that are shorter than any block of their kernels.
+#[test]
+fn gathered_rows_in_pieces_of_few_bytes() {
+    let data: Array3<u8> = array3([90, 300, 2048], 3);
+    let indices = places(90, 300, 4);
+    let expected = data.select(Axis(1), &indices.to_vec());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(64).build().unwrap();
+    assert_same(&pool.install(|| data.gather(&indices, Axis(1))).unwrap(), &expected);
+}
+
 #[test]
 fn large_gathers() {
     let table = Array1::from_iter(0..600_000_u64).into_shape_with_order((2000, 300)).unwrap();

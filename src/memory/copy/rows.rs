@@ -114,22 +114,22 @@ const WIDE: usize = threshold(10 << 10, 350);
 #[inline(always)]
 unsafe fn long_rows<const GATHER: bool>(tile: &Tile<'_>) {
     let bytes = tile.inner.len * tile.size;
-    // `lines` needs as many.
-    assert!(bytes >= 64);
+    // Threads may share a row in pieces that are shorter than a block.
+    let by_lines = (64..=LONGEST).contains(&bytes);
     let distance = distance(bytes);
     // SAFETY: the caller's promise, for each row.
     let copy = |selected, listed| unsafe {
         let (from, to) = ends::<GATHER>(selected, listed);
-        if bytes > LONGEST {
-            from.copy_to_nonoverlapping(to, bytes);
-        } else {
+        if by_lines {
             lines(from, to, bytes, |_| {});
+        } else {
+            from.copy_to_nonoverlapping(to, bytes);
         }
     };
     if !tile.spread {
         return tile.each_row(copy);
     }
-    if bytes > LONGEST || matches!(tile.places, Places::Each(_)) {
+    if !by_lines || matches!(tile.places, Places::Each(_)) {
         return tile.each_row_ahead(distance, |row| cpu::prefetch(row, bytes), copy);
     }
     // A line of the next row is asked for with each line of this one: asked for all at once,
