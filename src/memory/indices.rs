@@ -228,7 +228,7 @@ impl<'a> Indices<'a> {
     /// row that differs.
     pub(crate) fn of_rows(self, axis: usize) -> Self {
         /// Shorter rows gain nothing from being whole.
-        const WIDE: usize = 4;
+        const WIDE: usize = threshold(8, 4);
         let layout = self.layout();
         let rows: usize = layout.shape()[..=axis].iter().product();
         let width: usize = layout.shape()[axis + 1..].iter().product();
