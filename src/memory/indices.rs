@@ -125,6 +125,19 @@ impl<'a> Indices<'a> {
         }
     }
 
+    /// Whether the first of as many indices, so many bytes apart from an offset on, rise: where they
+    /// do, those after them mostly do too.
+    ///
+    /// # Safety
+    /// There are that many.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn begin_sorted(&self, at: isize, step: isize, count: usize) -> bool {
+        /// So many do not rise by chance.
+        const FIRST: usize = 32;
+        // SAFETY: the caller's promise.
+        count >= FIRST && unsafe { (self.kind.all_sorted)(self.lane(at, step), FIRST) }
+    }
+
     /// The index at an offset of so many bytes.
     ///
     /// # Safety

@@ -11,6 +11,10 @@ impl Numbers {
         Numbers(7)
     }
 
+    pub(crate) fn from(seed: u64) -> Self {
+        Numbers(seed)
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

@@ -9,6 +9,7 @@
 #![allow(clippy::needless_pass_by_value)]
 
 pub mod copies;
+pub mod drawn;
 pub mod elements;
 pub mod folds;
 pub mod gather;

@@ -12,7 +12,7 @@ use crate::inputs::{array, blank, copy, floats, indices};
 use crate::workload::{Element, Take, Ways, Workload};
 
 /// What a loop by hand does with elements of a type.
-trait Number: Element + Copy {
+pub(crate) trait Number: Element + Copy {
     /// The reductions that it has.
     const REDUCTIONS: &'static [Reduction] = &{
         use Reduction::{Max, Mean, Min, Prod, Sum};

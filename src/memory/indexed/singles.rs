@@ -38,15 +38,21 @@ impl Run<'_> {
         let dense = run.step.listed == single.size as isize;
         // Of up to a chunk all may have to be resolved before anything is written.
         let many = run.len > 1 && self.walk.entries() > CHUNK;
-        // Elements that are far apart are asked for a chunk at a time.
-        let near = !self.walk.is_far(true);
+        // Elements that are far apart are asked for a chunk at a time, unless their indices rise.
+        let near = || {
+            let (at, step) = (self.walk.base.indices, run.step.indices);
+            // SAFETY: the walk's innermost loop over the indices' own axes.
+            #[allow(unsafe_code)]
+            let rise = || unsafe { indices.begin_sorted(at, step, run.len) };
+            !self.walk.is_far(true) || rise()
+        };
         // Few runs that are evenly spaced take longer to begin with than to put together.
         let long = !matches!(nest, [_, .., around, run] if around.len * run.len < EVEN);
         // What an index out of bounds stands for may be written first and then mended.
         let can = alone
             && dense
             && many
-            && near
+            && near()
             && long
             && (self.policy == Policy::Refuse || single.gather);
         if !can {

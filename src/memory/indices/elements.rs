@@ -1,12 +1,17 @@
-//! Goes through single elements while their indices are resolved, a few at a time: from
+//! Goes through single elements while their indices are resolved, a block at a time: from
 //! memory, indices and elements then come side by side, where by chunks one would
 //! rest while the other comes.
+//!
+//! Indices that are not negative are used as they are along an axis whose elements follow each
+//! other, by the loop that one would write by hand. Others, and those that select beside each
+//! other, become offsets four at a time.
 
 use super::Indices;
 use super::resolve::beyond;
 use crate::index::Meaning;
+use crate::memory::cpu::prefetch_line;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-use crate::memory::cpu;
+use crate::memory::cpu::{Avx2, MOST_BESIDE, fours};
 use crate::memory::walk::{Component, Offsets};
 
 /// What a kernel does with single elements while their indices are resolved.
@@ -106,30 +111,86 @@ pub(in crate::memory) unsafe fn copy<const N: usize, const GATHER: bool>(
 /// That of [`copy`], by indices of this type.
 #[allow(unsafe_code)]
 unsafe fn copy_by<I: Meaning, const N: usize, const GATHER: bool>(elements: &Elements<'_>) -> bool {
-    let visit = |(selected, listed): &mut (*mut u8, *mut u8), offset: isize| {
-        let selected = selected.wrapping_offset(offset);
-        // SAFETY: the caller's promise; the offset is that of a position of the axis.
-        unsafe {
-            if GATHER {
-                selected.copy_to_nonoverlapping(*listed, N);
-            } else {
-                listed.copy_to_nonoverlapping(selected, N);
-            }
+    let Component { len, step, .. } = elements.axes[0];
+    // SAFETY: the caller's promise.
+    unsafe {
+        if elements.beside != 0 || step != N as isize {
+            let (elements, every) = (*elements, usize::MAX);
+            #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+            let (elements, every) = match Avx2::detect() {
+                Some(_) => elements.joined(size_of::<I>(), N),
+                None => (elements, every),
+            };
+            return offsets::<I, N, GATHER>(elements.lanes::<I>(), elements.along(every));
         }
+        let along = elements.along(usize::MAX);
+        elements.lanes::<I>().fold(true, |inside, (indices, places)| {
+            let done = positions::<I, N, GATHER>(indices, len, places);
+            let rest = (&indices[done..], (places.0, places.1.wrapping_add(N * done)));
+            inside & (done == indices.len() || offsets::<I, N, GATHER>([rest].into_iter(), along))
+        })
+    }
+}
+
+/// Copies the elements that indices select along an axis of `len` whose elements of `N` bytes
+/// follow each other, up to an index that is no position as it is; tells how many. Each line is
+/// asked for just before it is used: then more loads are on their way, and stores do not wait for
+/// their lines one after the other. Where indices are 16 MB and more, an element takes 0.6 to
+/// 1.2 ns so, without 0.9 to 2.
+///
+/// # Safety
+/// The axis begins at the first place, and at the second a list as long as there are indices;
+/// both can be read, and written where that is what is done.
+#[allow(unsafe_code)]
+unsafe fn positions<I: Meaning, const N: usize, const GATHER: bool>(
+    indices: &[I],
+    len: usize,
+    places: (*mut u8, *mut u8),
+) -> usize {
+    let position = |index: &I| index.value() as u64;
+    let copy = |k: usize, index: &I| {
+        let offset = position(index) as isize * N as isize;
+        prefetch_line(places.0.wrapping_offset(offset));
+        // SAFETY: the caller's promise.
+        unsafe { one::<N, GATHER>(offset, k, places) };
+    };
+    // Gathers go four a turn: how long a turn of one takes depends on where its code lies.
+    // Writes one a turn: four wait longer for lines that come from memory.
+    let fours = indices[..if GATHER { indices.len() } else { 0 }].chunks_exact(4);
+    let rest = if GATHER { fours.remainder() } else { indices };
+    for (turn, four) in fours.enumerate() {
+        if four.iter().any(|index| position(index) >= len as u64) {
+            return 4 * turn;
+        }
+        four.iter().enumerate().for_each(|(k, index)| copy(4 * turn + k, index));
+    }
+    let done = indices.len() - rest.len();
+    let inside = rest.iter().take_while(|index| position(index) < len as u64);
+    done + inside.enumerate().map(|(k, index)| copy(done + k, index)).count()
+}
+
+/// Copies the elements that the indices of lanes select, as [`SingleRun`] says.
+///
+/// # Safety
+/// Each lane's are those of [`copy`], and its places where what they select and what is
+/// listed begins.
+#[allow(unsafe_code)]
+unsafe fn offsets<'i, I: Meaning, const N: usize, const GATHER: bool>(
+    lanes: impl Iterator<Item = (&'i [I], (*mut u8, *mut u8))>,
+    along: Along,
+) -> bool {
+    let visit = |(selected, listed): &mut (*mut u8, *mut u8), offset: isize| {
+        // SAFETY: the caller's promise; the offset is that of a position of the axis.
+        unsafe { one::<N, GATHER>(offset, 0, (*selected, *listed)) };
         *listed = listed.wrapping_add(N);
     };
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-    if let Some(avx2) = cpu::Avx2::detect() {
-        let (elements, every) = elements.joined(size_of::<I>(), N);
-        // SAFETY: the caller's promise.
-        let lanes = unsafe { elements.lanes::<I>() };
-        return cpu::fours(avx2, lanes, elements.along(every), visit) >= 0;
+    if let Some(avx2) = Avx2::detect() {
+        return fours(avx2, lanes, along, visit) >= 0;
     }
-    let along = elements.along(usize::MAX);
     // Negative where an index is out of bounds.
     let mut bits = 0;
-    // SAFETY: the caller's promise.
-    for (indices, mut lane) in unsafe { elements.lanes::<I>() } {
+    for (indices, mut lane) in lanes {
         for (k, &index) in indices.iter().enumerate() {
             let (outside, offset) = along.offset(k, index);
             bits |= outside;
@@ -137,6 +198,29 @@ unsafe fn copy_by<I: Meaning, const N: usize, const GATHER: bool>(elements: &Ele
         }
     }
     bits >= 0
+}
+
+/// Copies the element at an offset to the list, where it is the `k`-th, or from there.
+///
+/// # Safety
+/// There are elements of `N` bytes at both places, which can be read, and written where that is
+/// what is done.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn one<const N: usize, const GATHER: bool>(
+    offset: isize,
+    k: usize,
+    (selected, listed): (*mut u8, *mut u8),
+) {
+    let (selected, listed) = (selected.wrapping_offset(offset), listed.wrapping_add(k * N));
+    // SAFETY: the caller's promise.
+    unsafe {
+        if GATHER {
+            selected.copy_to_nonoverlapping(listed, N);
+        } else {
+            listed.copy_to_nonoverlapping(selected, N);
+        }
+    }
 }
 
 impl Elements<'_> {
@@ -169,7 +253,7 @@ impl Elements<'_> {
         let Elements { count, lanes, step, .. } = self;
         let apart = [step.selected, step.indices, step.listed];
         let follow = apart == [0, index, size].map(|bytes| (bytes * count) as isize);
-        if !follow || count > cpu::MOST_BESIDE {
+        if !follow || count > MOST_BESIDE {
             return (self, usize::MAX);
         }
         (Elements { count: count * lanes, lanes: 1, ..self }, count)
