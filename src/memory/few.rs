@@ -154,9 +154,10 @@ impl Blocks<'_> {
             size: listed,
             spread: is_spread(&components),
             apart: 0,
+            long: false,
             next: Next::NONE,
         };
-        if tile.spread && is_far(&components, true) {
+        if tile.spread && is_far(&components) {
             tile.ask_early();
         }
         kernel(&tile);

@@ -245,6 +245,7 @@ impl Run<'_> {
             offsets: rooms.offsets.values(),
             places: chunk.every.map_or(Places::Each(rooms.places.values()), Places::Every),
             apart: if part.targets.is_none() { chunk.apart } else { 0 },
+            long: walk.is_long(),
             next: chunk.next,
             ..Tile::like(walk, self.size, self.spread)
         };
@@ -254,7 +255,7 @@ impl Run<'_> {
             return;
         }
         if walk.shared().is_empty() {
-            if walk.is_far(self.kernel.copies()) {
+            if walk.is_far() {
                 tile.ask_early();
             }
             return self.tile(&tile, chunk.gaps);

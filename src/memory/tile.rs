@@ -1,7 +1,7 @@
 //! What a kernel is handed: a few loops over two arrays.
 
 use super::combine::Set;
-use super::cpu;
+use super::cpu::{self, LINE};
 use super::indices::elements::Single;
 use super::walk::{Loop, Walk};
 use crate::threshold::threshold;
@@ -64,6 +64,8 @@ pub(super) struct Tile<'t> {
     /// How many bytes each offset is apart from the one before, where no index comes in
     /// between; else 0.
     pub(super) apart: isize,
+    /// Whether the list, as a whole, comes from so far away that asking for it pays, too.
+    pub(super) long: bool,
     /// What is read after this tile.
     pub(super) next: Next,
 }
@@ -112,7 +114,16 @@ impl<'t> Tile<'t> {
             size,
             spread,
             apart: 0,
+            long: false,
             next: Next::NONE,
+        }
+    }
+
+    /// Asks for the list further on, as much of it as the bytes that are used now.
+    #[inline(always)]
+    pub(super) fn ask_list(&self, listed: *const u8, bytes: usize) {
+        if self.long {
+            cpu::ask_on(listed, bytes);
         }
     }
 
@@ -132,6 +143,7 @@ impl<'t> Tile<'t> {
                     let rest = blocks.remainder();
                     for (number, block) in blocks.enumerate() {
                         self.next.ask(number);
+                        self.ask_list(listed, (step.unsigned_abs() * BLOCK).min(8 * LINE));
                         for k in 0..BLOCK {
                             visit(selected.wrapping_offset(block[k]), place(listed, k));
                         }
@@ -317,11 +329,6 @@ pub(super) trait Kernel: Sync {
         None
     }
 
-    /// Whether elements are copied, and nothing is read where they are written.
-    fn copies(&self) -> bool {
-        false
-    }
-
     /// What does the same with single elements, while their indices are resolved.
     fn single(&self) -> Option<Single> {
         None
@@ -347,6 +354,7 @@ mod tests {
             size: half,
             spread: true,
             apart: 0,
+            long: false,
             next: Next::NONE,
         };
         tile.ask_early();

@@ -97,10 +97,6 @@ impl Kernel for Gather {
         }
     }
 
-    fn copies(&self) -> bool {
-        true
-    }
-
     fn single(&self) -> Option<Single> {
         self.copier.single::<true>()
     }
@@ -121,10 +117,6 @@ impl Kernel for Write {
     }
 
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
-
-    fn copies(&self) -> bool {
-        true
-    }
 
     fn single(&self) -> Option<Single> {
         self.copier.single::<false>()

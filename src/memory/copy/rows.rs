@@ -80,12 +80,16 @@ unsafe fn blocks<const N: usize, const MORE: bool, const GATHER: bool>(tile: &Ti
     let bytes = tile.inner.len * tile.size;
     assert!(if MORE { (N..=2 * N).contains(&bytes) } else { bytes == N });
     // SAFETY: the caller's promise, for each row.
-    let copy = |selected, listed| unsafe {
+    let copy = |selected: *mut u8, listed: *mut u8| unsafe {
         let (from, to) = ends::<GATHER>(selected, listed);
         block::<N, MORE>(from, to, bytes);
     };
     if N >= 16 && tile.spread {
-        tile.each_row_ahead(distance(N), |row| cpu::prefetch(row, bytes), copy);
+        let ahead = |row: *mut u8| cpu::prefetch(row, bytes);
+        tile.each_row_ahead(distance(N), ahead, |selected, listed| {
+            tile.ask_list(listed, bytes);
+            copy(selected, listed);
+        });
     } else {
         tile.each(copy);
     }
@@ -118,10 +122,10 @@ unsafe fn long_rows<const GATHER: bool>(tile: &Tile<'_>) {
     let by_lines = (64..=LONGEST).contains(&bytes);
     let distance = distance(bytes);
     // SAFETY: the caller's promise, for each row.
-    let copy = |selected, listed| unsafe {
+    let copy = |selected: *mut u8, listed: *mut u8| unsafe {
         let (from, to) = ends::<GATHER>(selected, listed);
         if by_lines {
-            lines(from, to, bytes, |_| {});
+            lines(from, to, bytes, |at| tile.ask_list(listed.wrapping_add(at), 1));
         } else {
             from.copy_to_nonoverlapping(to, bytes);
         }
@@ -136,13 +140,19 @@ unsafe fn long_rows<const GATHER: bool>(tile: &Tile<'_>) {
     // they would wait for each other.
     let next = Cell::new(tile.selected);
     // SAFETY: the caller's promise, for each row.
-    let copy = |selected, listed| unsafe {
+    let copy = |selected: *mut u8, listed: *mut u8| unsafe {
         let (from, to) = ends::<GATHER>(selected, listed);
         let next = next.get();
         if bytes < WIDE {
-            lines(from, to, bytes, |at| cpu::prefetch_line(next.wrapping_add(at)));
+            lines(from, to, bytes, |at| {
+                cpu::prefetch_line(next.wrapping_add(at));
+                tile.ask_list(listed.wrapping_add(at), 1);
+            });
         } else {
-            lines(from, to, bytes, |at| cpu::prefetch_line_early(next.wrapping_add(at)));
+            lines(from, to, bytes, |at| {
+                cpu::prefetch_line_early(next.wrapping_add(at));
+                tile.ask_list(listed.wrapping_add(at), 1);
+            });
         }
     };
     tile.each_row_ahead(distance, |row| next.set(row), copy);

@@ -75,6 +75,23 @@ pub(super) fn prefetch(first: *const u8, bytes: usize) {
     prefetch_all(first, bytes.min(FAR));
 }
 
+/// How many bytes ahead of where it is read or written a list is asked for that is gone through
+/// in order. Processors do so by themselves, but not beyond a page: pairs of 48 MB are looked at
+/// and used in 3.9 ms so, without in 8.1, from 2 KiB ahead in 5.2, from 4 in 4.5.
+pub(super) const STREAM: usize = 8 << 10;
+
+/// Whether lists of so many bytes come from further away than to ask for them costs.
+#[inline]
+pub(super) fn is_long(bytes: usize) -> bool {
+    bytes >= of_caches(|caches| caches.last / 4, 256)
+}
+
+/// Asks for what follows so many bytes of a list, [`STREAM`] further on.
+#[inline(always)]
+pub(super) fn ask_on(first: *const u8, bytes: usize) {
+    prefetch_all(first.wrapping_add(STREAM), bytes);
+}
+
 /// Asks for all lines of `bytes` at `first`.
 #[inline(always)]
 pub(super) fn prefetch_all(first: *const u8, bytes: usize) {

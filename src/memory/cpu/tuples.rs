@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::Avx2;
+use super::{Avx2, ask_on, is_long};
 use crate::index::{Meaning, Policy};
 use crate::memory::indices::NOWHERE;
 use crate::memory::indices::tuples::Visit;
@@ -58,6 +58,7 @@ fn wide<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
     let (mut below, mut odd) = (zero, zero);
     // Of the last there may be fewer than four: zeros are in bounds.
     let (mut left, mut last) = (numbers, [I::default(); 12]);
+    let long = is_long(size_of_val(numbers));
     while !left.is_empty() {
         let four = match left.get(..4 * K) {
             Some(four) => four,
@@ -66,6 +67,9 @@ fn wide<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
                 &last[..4 * K]
             }
         };
+        if long {
+            ask_on(four.as_ptr().cast(), size_of_val(four));
+        }
         let (mut positions, mut outside) = ([zero; 2], [zero; 2]);
         for half in 0..(4 * K).div_ceil(8) {
             let (low, high) = halves(&four[half * 8..]);

@@ -3,10 +3,14 @@
 
 use std::ops::Range;
 
-use super::{CHUNK, Run};
+use super::Run;
 use crate::memory::cpu;
 use crate::memory::plan::Listed;
 use crate::memory::tile::{Known, KnownRun};
+use crate::threshold::threshold;
+
+/// How many elements are asked for together.
+const BLOCK: usize = threshold(256, 16);
 
 impl Run<'_> {
     /// Does these entries in this way, on one thread, where it can.
@@ -41,15 +45,22 @@ impl Run<'_> {
 
     /// Entries number by number, or the first, the second, ...
     fn known_elements(&self, kernel: KnownRun, positions: &[u32], entries: Option<&[u32]>) {
-        let (walk, far) = (self.walk, self.walk.is_far(false));
+        let (walk, far) = (self.walk, self.walk.is_far());
+        let long = cpu::is_long(positions.len() * (size_of::<u32>() + self.size));
         let selected = self.selected.wrapping_offset(walk.base.selected);
         let mut listed = self.listed.wrapping_offset(walk.base.listed).cast_const();
-        let mut entries = entries.map(|entries| entries.chunks(CHUNK));
-        for positions in positions.chunks(CHUNK) {
+        let mut entries = entries.map(|entries| entries.chunks(BLOCK));
+        for positions in positions.chunks(BLOCK) {
             if far {
                 for &position in positions {
                     let by = (position as usize).wrapping_mul(self.size);
                     cpu::prefetch_line_early(selected.wrapping_add(by));
+                }
+            }
+            if long {
+                cpu::ask_on(positions.as_ptr().cast(), size_of_val(positions));
+                if entries.is_none() {
+                    cpu::ask_on(listed, positions.len() * self.size);
                 }
             }
             let entries = entries.as_mut().map(|chunks| chunks.next().unwrap_or_default());

@@ -44,7 +44,7 @@ impl Run<'_> {
             // SAFETY: the walk's innermost loop over the indices' own axes.
             #[allow(unsafe_code)]
             let rise = || unsafe { indices.begin_sorted(at, step, run.len) };
-            !self.walk.is_far(true) || rise()
+            !self.walk.is_far() || rise()
         };
         // Few runs that are evenly spaced take longer to begin with than to put together.
         let long = !matches!(nest, [_, .., around, run] if around.len * run.len < EVEN);

@@ -8,7 +8,12 @@ use crate::index::{Meaning, Policy};
 use crate::memory::buffer::Buffer;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::memory::cpu::Avx2;
+use crate::memory::cpu::{ask_on, is_long};
 use crate::memory::walk::Component;
+use crate::threshold::threshold;
+
+/// Indices after which those further on are asked for.
+const BLOCK: usize = threshold(512, 8);
 
 impl Buffer<'_> {
     /// Adds the offsets of positions along an axis; tells whether all of them
@@ -141,9 +146,19 @@ fn resolve_to<I: Meaning>(
         });
         return true;
     }
-    // Negative where a position was out of bounds.
+    // Mostly none is negative; then each is the position that it means.
     let mut bits = 0;
     slots.for_each(|(slot, index)| {
+        let position = index.value() as u64;
+        bits |= beyond(position, len);
+        slot.write(offset(position));
+    });
+    if bits >= 0 {
+        return true;
+    }
+    // Negative where a position was out of bounds.
+    let mut bits = 0;
+    offsets.iter_mut().zip(indices.clone()).for_each(|(slot, index)| {
         let position = index.position(len);
         let outside = beyond(position, len);
         bits |= outside;
@@ -172,7 +187,14 @@ pub(super) unsafe fn all_inside<I: Meaning>(lane: Lane, count: usize, len: usize
     // SAFETY: the caller's promise.
     unsafe {
         if lane.step == size {
-            widest!(count, none_outside(count, len, every::<I, 1>(lane.start)));
+            let indices = std::slice::from_raw_parts(lane.start.cast::<I>(), count);
+            if !is_long(size_of_val(indices)) {
+                return slice_inside(indices, len);
+            }
+            return indices.chunks(BLOCK).all(|block| {
+                ask_on(block.as_ptr().cast(), size_of_val(block));
+                slice_inside(block, len)
+            });
         }
         if lane.step == 2 * size {
             widest!(count, none_outside(count, len, every::<I, 2>(lane.start)));
@@ -183,6 +205,12 @@ pub(super) unsafe fn all_inside<I: Meaning>(lane: Lane, count: usize, len: usize
         let start = lane.start.cast::<I>();
         none_outside(count, len, |k| *start.wrapping_byte_offset(k as isize * lane.step))
     }
+}
+
+/// The same of indices that follow each other.
+fn slice_inside<I: Meaning>(indices: &[I], len: usize) -> bool {
+    let count = indices.len();
+    widest!(count, none_outside(count, len, |k| indices[k]));
 }
 
 /// Whether all of `count` indices are within an axis of `len`.

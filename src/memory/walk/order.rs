@@ -19,7 +19,7 @@
 use std::ops::Range;
 
 use super::{Component, Components, Loop, Loops, Offsets, turns};
-use crate::memory::cpu::{of_caches, transposes};
+use crate::memory::cpu::{self, of_caches, transposes};
 use crate::memory::indices::CHUNK;
 use crate::parallel;
 use crate::threshold::threshold;
@@ -138,8 +138,22 @@ impl Walk {
 
     /// Whether what indices select [is far](is_far) apart.
     #[inline]
-    pub(in crate::memory) fn is_far(&self, copied: bool) -> bool {
-        is_far(&self.components, copied)
+    pub(in crate::memory) fn is_far(&self) -> bool {
+        is_far(&self.components)
+    }
+
+    /// Whether the list comes from further away than [asking for it costs](cpu::is_long).
+    pub(in crate::memory) fn is_long(&self) -> bool {
+        cpu::is_long(self.passing())
+    }
+
+    /// How many bytes of indices and the list are gone through.
+    fn passing(&self) -> usize {
+        let bytes = |one: &Loop| {
+            let Offsets { indices, listed, .. } = one.step;
+            one.len.saturating_mul(indices.unsigned_abs().saturating_add(listed.unsigned_abs()))
+        };
+        self.loops.iter().map(bytes).max().unwrap_or(0)
     }
 
     /// How many bytes what indices select lies apart.
@@ -215,12 +229,10 @@ pub(in crate::memory) fn is_spread(components: &[Component]) -> bool {
     reach(components) >= of_caches(|caches| caches.second / 2, 128)
 }
 
-/// The same of the caches that cores share. What is only copied waits less for memory
-/// than what is changed.
+/// The same of the caches that cores share.
 #[inline]
-pub(in crate::memory) fn is_far(components: &[Component], copied: bool) -> bool {
-    let (part, small) = if copied { (2, 512) } else { (4, 256) };
-    reach(components) >= of_caches(|caches| caches.last / part, small)
+pub(in crate::memory) fn is_far(components: &[Component]) -> bool {
+    reach(components) >= of_caches(|caches| caches.last / 2, 512)
 }
 
 fn reach(components: &[Component]) -> usize {

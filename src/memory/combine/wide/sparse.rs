@@ -134,6 +134,7 @@ impl Sorted {
             size: building.size,
             spread: false,
             apart: 0,
+            long: false,
             next: Next::NONE,
         };
         // SAFETY: the offsets are what indices in bounds select, the places are
