@@ -1,7 +1,7 @@
 //! What a kernel is handed: a few loops over two arrays.
 
 use super::combine::Set;
-use super::cpu::{self, LINE};
+use super::cpu;
 use super::indices::elements::Single;
 use super::walk::{Loop, Walk};
 use crate::threshold::threshold;
@@ -119,7 +119,8 @@ impl<'t> Tile<'t> {
         }
     }
 
-    /// Asks for the list further on, as much of it as the bytes that are used now.
+    /// Asks for the list further on, as much of it as the bytes that are used now, if there is
+    /// much of it.
     #[inline(always)]
     pub(super) fn ask_list(&self, listed: *const u8, bytes: usize) {
         if self.long {
@@ -141,9 +142,11 @@ impl<'t> Tile<'t> {
                     };
                     let blocks = self.offsets.chunks_exact(BLOCK);
                     let rest = blocks.remainder();
+                    // What lies further apart is not gone through in order.
+                    let follows = if (0..=64).contains(&step) { BLOCK * step as usize } else { 0 };
                     for (number, block) in blocks.enumerate() {
                         self.next.ask(number);
-                        self.ask_list(listed, (step.unsigned_abs() * BLOCK).min(8 * LINE));
+                        self.ask_list(listed, follows);
                         for k in 0..BLOCK {
                             visit(selected.wrapping_offset(block[k]), place(listed, k));
                         }

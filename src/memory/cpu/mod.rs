@@ -86,10 +86,10 @@ pub(super) fn is_long(bytes: usize) -> bool {
     bytes >= of_caches(|caches| caches.last / 4, 256)
 }
 
-/// Asks for what follows so many bytes of a list, [`STREAM`] further on.
+/// Asks for as many bytes of a list, [`STREAM`] further on, but for no more than that.
 #[inline(always)]
 pub(super) fn ask_on(first: *const u8, bytes: usize) {
-    prefetch_all(first.wrapping_add(STREAM), bytes);
+    prefetch_all(first.wrapping_add(STREAM), bytes.min(STREAM));
 }
 
 /// Asks for all lines of `bytes` at `first`.

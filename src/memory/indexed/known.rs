@@ -46,7 +46,7 @@ impl Run<'_> {
     /// Entries number by number, or the first, the second, ...
     fn known_elements(&self, kernel: KnownRun, positions: &[u32], entries: Option<&[u32]>) {
         let (walk, far) = (self.walk, self.walk.is_far());
-        let long = cpu::is_long(positions.len() * (size_of::<u32>() + self.size));
+        let long = cpu::is_long(positions.len().saturating_mul(size_of::<u32>() + self.size));
         let selected = self.selected.wrapping_offset(walk.base.selected);
         let mut listed = self.listed.wrapping_offset(walk.base.listed).cast_const();
         let mut entries = entries.map(|entries| entries.chunks(BLOCK));

@@ -1,6 +1,5 @@
-//! Goes through single elements while their indices are resolved, a block at a time: from
-//! memory, indices and elements then come side by side, where by chunks one would
-//! rest while the other comes.
+//! Goes through single elements while their indices are resolved: from memory, indices and
+//! elements then come side by side, where by chunks one would rest while the other comes.
 //!
 //! Indices that are not negative are used as they are along an axis whose elements follow each
 //! other, by the loop that one would write by hand. Others, and those that select beside each
@@ -127,7 +126,8 @@ unsafe fn copy_by<I: Meaning, const N: usize, const GATHER: bool>(elements: &Ele
             return offsets::<I, N, GATHER>(elements.lanes::<I>(), elements.along(every));
         }
         let along = elements.along(usize::MAX);
-        let long = is_long(elements.lanes * elements.count * (size_of::<I>() + N));
+        let count = elements.lanes.saturating_mul(elements.count);
+        let long = is_long(count.saturating_mul(size_of::<I>() + N));
         elements.lanes::<I>().fold(true, |inside, (indices, places)| {
             let done = positions::<I, N, GATHER>(indices, (len, long), places);
             let rest = (&indices[done..], (places.0, places.1.wrapping_add(N * done)));
