@@ -13,7 +13,8 @@ those first that were quick and caught many of its file, until one fails or does
 end, or until SECONDS (30) of a processor are spent. Outcomes are kept in
 target/mutants/outcomes.tsv; the next run goes on with what is left, and ONLY=missed tries
 again those that survived, which takes into account what tests came since. SHARD=0/4
-takes every fourth mutant, JOBS (1) so many at a time, TESTS names other tests. Needs x86-64 Linux and rustup.
+takes every fourth mutant, JOBS (1) so many at a time, TESTS names other tests, MATCH those mutants whose names it is
+found in (a regular expression). Needs x86-64 Linux and rustup.
 """
 import collections
 import concurrent.futures
@@ -100,24 +101,38 @@ def say(*words):
 
 
 def listed():
-    """All mutants, as cargo-mutants names them."""
+    """All mutants, as cargo-mutants names them. It passes over what is unsafe, the kernels, and
+    what is called `new`, so it is shown sources in which nothing is, with all in its place."""
+    shown = OUT / "shown"
+    copied(shown)
+    for path in shown.glob("src/**/*.rs"):
+        text = re.sub(r"\bunsafe (?=fn )", " " * 7, path.read_text())
+        path.write_text(re.sub(r"\bfn new\b", "fn neW", text))
     command = ["cargo", "mutants", "--list", "--json", "--exclude", "**/tests.rs"]
     for name in FILES:
         command += ["--file", name]
-    said = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    said = subprocess.run(command, cwd=shown, check=True, stdout=subprocess.PIPE, text=True).stdout
     mutants = json.loads(said)
+    for mutant in mutants:
+        mutant["name"] = re.sub(r"\bneW\b", "new", mutant["name"])
+    mutants = [mutant for mutant in mutants if re.search(os.environ.get("MATCH", ""), mutant["name"])]
     (OUT / "list.json").write_text(json.dumps(mutants))
     return mutants
 
 
-def copied(count):
-    """A fresh copy of the sources, with what chooses a mutant."""
-    shutil.rmtree(COPY, ignore_errors=True)
+def copied(folder):
+    """A fresh copy of the sources."""
+    shutil.rmtree(folder, ignore_errors=True)
     names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     for name in names.split("\n"):
         if name and (ROOT / name).is_file():
-            (COPY / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, COPY / name)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+
+
+def chosen_from(count):
+    """The copy that is built, with what chooses one of so many mutants."""
+    copied(COPY)
     with open(COPY / "src/lib.rs", "a") as file:
         file.write(CHOICE.replace("MUTANTS]", f"{count}]").replace("..MUTANTS)", f"..{count})"))
 
@@ -169,7 +184,7 @@ def compiled(count):
     left_out = {}
     transform = ["cargo", "run", "-q", "--release", "--manifest-path", str(ROOT / "scripts/mutants/Cargo.toml"), "--target-dir", str(OUT / "target")]
     while True:
-        copied(count)
+        chosen_from(count)
         said = subprocess.run(
             [*transform, "--", str(OUT / "list.json"), str(COPY), *map(str, left_out)], check=True, stdout=subprocess.PIPE, text=True
         ).stdout
