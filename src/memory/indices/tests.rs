@@ -181,13 +181,14 @@ fn copied_in_all_counts<I: IndexInteger + std::fmt::Debug>() {
     let small = [0, 1, 2, 5, 6, 7].into_iter();
     let values = small.clone().chain(small.map(|value| !value)).filter_map(I::from);
     let values: Vec<I> = values.chain([I::max_value(), I::min_value()]).collect();
-    for len in [1, 3, 7, 8] {
+    // Some count from the back, or none: those before the first that does are used as they are.
+    for (len, back) in [1, 3, 7, 8].into_iter().flat_map(|len| [(len, true), (len, false)]) {
         let inside: Vec<I> = (0..11)
             .filter_map(|k| I::from(k * 5 % len))
             .enumerate()
             .map(|(k, index)| {
-                let back = I::from(index.to_i64().unwrap() - len);
-                if k % 3 == 1 { back.unwrap_or(index) } else { index }
+                let other = I::from(index.to_i64().unwrap() - len);
+                if back && k % 3 == 1 { other.unwrap_or(index) } else { index }
             })
             .collect();
         for count in 0..=inside.len() {
