@@ -9,9 +9,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::time::{Duration, Instant};
 
+use opkernels_workloads::Workload;
 use opkernels_workloads::drawn::{OPERATIONS, draw};
-use opkernels_workloads::harness::{Results, Turns};
-use opkernels_workloads::{Prepared, Workload};
 
 /// For each form.
 const SECONDS: f64 = 0.01;
@@ -77,7 +76,7 @@ impl Times {
         let name = workload.name;
         let mut times = Times { name, hand: 0.0, ours: 0.0, two_threads: 0.0 };
         workload.confirmed(|prepared| {
-            for (_, form, threads, nanos) in measured(name, prepared) {
+            for (_, form, threads, nanos) in prepared.measure(name, SECONDS) {
                 match (form, threads) {
                     ("by hand", _) => times.hand = nanos,
                     (_, 1) => times.ours = nanos,
@@ -107,13 +106,6 @@ fn write(path: &str, found: &[Times]) -> std::io::Result<()> {
         writeln!(file, "{ours:.0},{two_threads:.0},{hand:.0},\"{name}\"")?;
     }
     file.flush()
-}
-
-fn measured(name: &'static str, prepared: Prepared<'_>) -> Results {
-    let turns = prepared.ways.into_iter().fold(Turns::new(name), |turns, mut way| {
-        turns.on(way.threads, way.name, move || way.run())
-    });
-    turns.measure(SECONDS)
 }
 
 fn summary(name: &str, found: &[&Times], is_meant: impl Fn(&Times) -> bool) {

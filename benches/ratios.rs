@@ -7,8 +7,8 @@
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 
-use opkernels_workloads::harness::{Results, Turns};
-use opkernels_workloads::{Prepared, chosen};
+use opkernels_workloads::chosen;
+use opkernels_workloads::harness::Results;
 
 /// For each form on each number of threads.
 const SECONDS: f64 = 0.1;
@@ -33,7 +33,7 @@ fn main() {
                 println!("{:35} {} forms agree", workload.name, prepared.ways.len());
             }),
             _ => workload.confirmed(|prepared| {
-                let results = measure(workload.name, prepared);
+                let results = prepared.measure(workload.name, SECONDS);
                 report(&results);
                 all.extend(results);
             }),
@@ -42,13 +42,6 @@ fn main() {
     if let Some(path) = csv {
         write(&path, &all).unwrap_or_else(|error| panic!("{path}: {error}"));
     }
-}
-
-fn measure(name: &'static str, prepared: Prepared<'_>) -> Results {
-    let turns = prepared.ways.into_iter().fold(Turns::new(name), |turns, mut way| {
-        turns.on(way.threads, way.name, move || way.run())
-    });
-    turns.measure(SECONDS)
 }
 
 /// Prints a line for each form: microseconds on one thread and on two, and

@@ -8,7 +8,6 @@
 
 use std::collections::HashMap;
 
-use opkernels_workloads::harness::Turns;
 use opkernels_workloads::types::{ELEMENTS, INDICES, POLICIES, SHAPES, policies, workloads};
 use opkernels_workloads::{Workload, chosen, copies};
 
@@ -35,12 +34,9 @@ fn main() {
 fn times(workloads: Vec<Workload>) -> Times {
     let mut times = Times::new();
     for workload in workloads {
-        workload.confirmed(|prepared| {
-            let ways = prepared.ways.into_iter().filter(|way| way.threads == 1);
-            let turns = ways.fold(Turns::new(workload.name), |turns, mut way| {
-                turns.on(way.threads, way.name, move || way.run())
-            });
-            let results = turns.measure(SECONDS);
+        workload.confirmed(|mut prepared| {
+            prepared.ways.retain(|way| way.threads == 1);
+            let results = prepared.measure(workload.name, SECONDS);
             times.insert(workload.name, (results[0].3, results[1].3));
         });
     }

@@ -21,7 +21,7 @@ const BYTES: usize = 48 << 20;
 /// these; the same for the same seed. Ours and a loop by hand, over arrays in standard layout.
 #[must_use]
 pub fn draw(seed: u64) -> Workload {
-    let mut draw = Draw(Numbers::from(seed));
+    let mut draw = Draw(Numbers::seeded(seed));
     match draw.below(6) {
         0 => work::<u8>("u8", &mut draw),
         1 => work::<u16>("u16", &mut draw),
@@ -40,7 +40,7 @@ impl Draw {
 
     /// A length between these, all of whose magnitudes are as likely.
     fn length(&mut self, least: usize, most: usize) -> usize {
-        let share = (self.0.next() >> 11) as f64 / (1_u64 << 53) as f64;
+        let share = self.0.fraction();
         let (least, most) = (least as f64, most.max(least) as f64);
         (least * (most / least).powf(share)).round() as usize
     }
@@ -75,7 +75,7 @@ impl Order {
     fn indices(self, count: usize, below: usize) -> Array1<i64> {
         let mut numbers = Numbers::new();
         let below = below as f64;
-        let mut one = || (numbers.next() >> 11) as f64 / (1_u64 << 53) as f64;
+        let mut one = || numbers.fraction();
         let mut indices: Vec<i64> = match self {
             Order::Random | Order::Sorted => (0..count).map(|_| (one() * below) as i64).collect(),
             Order::Skewed => (0..count).map(|_| (one().powi(4) * below) as i64).collect(),

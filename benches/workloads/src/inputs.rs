@@ -8,10 +8,10 @@ pub(crate) struct Numbers(u64);
 
 impl Numbers {
     pub(crate) fn new() -> Self {
-        Numbers(7)
+        Numbers::seeded(7)
     }
 
-    pub(crate) fn from(seed: u64) -> Self {
+    pub(crate) fn seeded(seed: u64) -> Self {
         Numbers(seed)
     }
 
@@ -21,6 +21,11 @@ impl Numbers {
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
+    }
+
+    /// A number from 0 to 1, which it stays below.
+    pub(crate) fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 

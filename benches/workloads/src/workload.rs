@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use ndarray::{Array, Array1, Dimension};
 
-use crate::harness::{THREADS, pool};
+use crate::harness::{Results, THREADS, Turns, pool};
 use crate::inputs::copy;
 use crate::limit;
 
@@ -60,6 +60,17 @@ pub struct Prepared<'a> {
     pub bytes: usize,
     /// First ours, then others.
     pub ways: Vec<Way<'a>>,
+}
+
+impl Prepared<'_> {
+    /// Times all ways in turn under the name of their workload.
+    #[must_use]
+    pub fn measure(self, name: &'static str, seconds_a_way: f64) -> Results {
+        let turns = self.ways.into_iter().fold(Turns::new(name), |turns, mut way| {
+            turns.on(way.threads, way.name, move || way.run())
+        });
+        turns.measure(seconds_a_way)
+    }
 }
 
 /// One way to do a workload, on one thread or on two.
