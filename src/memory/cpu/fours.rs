@@ -4,10 +4,7 @@ use std::arch::x86_64::*;
 
 use super::Avx2;
 use crate::index::Meaning;
-use crate::memory::indices::elements::Along;
-
-/// In how many lanes side by side indices may select by turns.
-pub(in crate::memory) const MOST_BESIDE: usize = 8;
+use crate::memory::indices::elements::{Along, MOST_BESIDE};
 
 /// Calls `visit` with the offset that each index of lanes selects, in order, and with what
 /// goes with its lane. Indices have 4 or 8 bytes. Returns a number that is negative where

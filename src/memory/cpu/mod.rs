@@ -16,7 +16,7 @@ mod tuples;
 
 pub(super) use caches::of_caches;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-pub(super) use fours::{MOST_BESIDE, fours};
+pub(super) use fours::fours;
 #[cfg(all(feature = "half", target_arch = "x86_64", not(miri)))]
 pub(super) use half::F16c;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]

@@ -9,12 +9,15 @@ use super::Indices;
 use super::resolve::beyond;
 use crate::index::Meaning;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-use crate::memory::cpu::{Avx2, MOST_BESIDE, fours};
+use crate::memory::cpu::{Avx2, fours};
 use crate::memory::cpu::{ask_on, is_long, prefetch_line};
 use crate::memory::walk::{Component, Offsets};
 
 /// Indices after which those further on are asked for.
 const BLOCK: usize = 64;
+
+/// In how many lanes side by side indices may select by turns.
+pub(in crate::memory) const MOST_BESIDE: usize = 8;
 
 /// What a kernel does with single elements while their indices are resolved.
 #[derive(Debug, Clone, Copy)]
@@ -117,12 +120,7 @@ unsafe fn copy_by<I: Meaning, const N: usize, const GATHER: bool>(elements: &Ele
     // SAFETY: the caller's promise.
     unsafe {
         if elements.beside != 0 || step != N as isize {
-            let (elements, every) = (*elements, usize::MAX);
-            #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-            let (elements, every) = match Avx2::detect() {
-                Some(_) => elements.joined(size_of::<I>(), N),
-                None => (elements, every),
-            };
+            let (elements, every) = elements.joined(size_of::<I>(), N);
             return offsets::<I, N, GATHER>(elements.lanes::<I>(), elements.along(every));
         }
         let along = elements.along(usize::MAX);
@@ -221,10 +219,12 @@ unsafe fn offsets<'i, I: Meaning, const N: usize, const GATHER: bool>(
     // Negative where an index is out of bounds.
     let mut bits = 0;
     for (indices, mut lane) in lanes {
-        for (k, &index) in indices.iter().enumerate() {
-            let (outside, offset) = along.offset(k, index);
-            bits |= outside;
-            visit(&mut lane, offset);
+        for turn in indices.chunks(along.every) {
+            for (k, &index) in turn.iter().enumerate() {
+                let (outside, offset) = along.offset(k, index);
+                bits |= outside;
+                visit(&mut lane, offset);
+            }
         }
     }
     bits >= 0
@@ -278,12 +278,11 @@ impl Elements<'_> {
     /// Short lanes that follow each other and select beside the same element are one, in which
     /// indices select beside it anew every so many: 85,000 lanes of 2 take 0.13 ms so, each
     /// by itself 0.42.
-    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
     fn joined(self, index: usize, size: usize) -> (Self, usize) {
         let Elements { count, lanes, step, .. } = self;
         let apart = [step.selected, step.indices, step.listed];
         let follow = apart == [0, index, size].map(|bytes| (bytes * count) as isize);
-        if !follow || count > MOST_BESIDE {
+        if !follow || !(1..=MOST_BESIDE).contains(&count) {
             return (self, usize::MAX);
         }
         (Elements { count: count * lanes, lanes: 1, ..self }, count)
@@ -298,10 +297,6 @@ pub(in crate::memory) struct Along {
     pub(in crate::memory) len: usize,
     pub(in crate::memory) step: isize,
     pub(in crate::memory) beside: isize,
-    #[cfg_attr(
-        not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))),
-        allow(dead_code)
-    )]
     pub(in crate::memory) every: usize,
 }
 
