@@ -62,6 +62,7 @@ pub struct IndexKind {
     all_inside: unsafe fn(Lane, usize, usize) -> bool,
     all_same: unsafe fn(Lane, usize) -> bool,
     all_sorted: unsafe fn(Lane, usize) -> bool,
+    repeats: unsafe fn(Lane, usize) -> bool,
     value: unsafe fn(*const u8) -> i128,
     width: Option<elements::Width>,
 }
@@ -75,6 +76,7 @@ impl IndexKind {
             all_inside: resolve::all_inside::<I>,
             all_same: resolve::all_same::<I>,
             all_sorted: resolve::all_sorted::<I>,
+            repeats: resolve::repeats::<I>,
             value: resolve::value::<I>,
             width: elements::Width::of::<I>(),
         }
@@ -136,6 +138,17 @@ impl<'a> Indices<'a> {
         const FIRST: usize = 32;
         // SAFETY: the caller's promise.
         count >= FIRST && unsafe { (self.kind.all_sorted)(self.lane(at, step), FIRST) }
+    }
+
+    /// Whether most of as many indices, so many bytes apart from an offset on, are those before
+    /// them, as a few tell.
+    ///
+    /// # Safety
+    /// There are that many.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn repeat(&self, at: isize, step: isize, count: usize) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { (self.kind.repeats)(self.lane(at, step), count) }
     }
 
     /// The index at an offset of so many bytes.

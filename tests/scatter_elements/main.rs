@@ -9,3 +9,4 @@ mod forms;
 mod layouts;
 mod means;
 mod reductions;
+mod singly;

@@ -4,8 +4,10 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::rows::{self, AHEAD};
+use crate::index::Meaning;
 use crate::memory::copy::repeat;
 use crate::memory::cpu;
+use crate::memory::indices::elements::{BLOCK, Beside, Elements, Width};
 use crate::memory::tile::{Kernel, Known, Places, Tile};
 
 /// Combines each update of a tile with the element that its index selects: rows, several
@@ -90,6 +92,66 @@ pub(super) unsafe fn apply_known<A: Copy>(known: &Known<'_>, combine: impl Fn(A,
         None => known.positions.iter().enumerate().for_each(|(k, &at)| one(at, k)),
         Some(entries) => {
             known.positions.iter().zip(entries).for_each(|(&at, &entry)| one(at, entry as usize));
+        }
+    }
+}
+
+/// Combines updates with elements along an axis while their indices are resolved.
+///
+/// # Safety
+/// That of [`SingleRun`](crate::memory::indices::elements::SingleRun), for elements of type `A`
+/// in both arrays, along one axis. Either it is dense and nothing is beside, or each selects beside
+/// the one before it.
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(super) unsafe fn apply_singly<A: Copy>(
+    elements: &Elements<'_>,
+    combine: impl Fn(A, A) -> A + Copy,
+) -> bool {
+    // SAFETY: the caller's promise. Integers without a sign have the size of those with one.
+    unsafe {
+        match elements.width {
+            Width::I32 | Width::U32 => apply_by::<u32, A>(elements, combine),
+            Width::I64 | Width::U64 => apply_by::<u64, A>(elements, combine),
+        }
+    }
+}
+
+/// # Safety
+/// That of [`apply_singly`], by indices of the size of `I`.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn apply_by<I: Meaning, A: Copy>(
+    elements: &Elements<'_>,
+    combine: impl Fn(A, A) -> A + Copy,
+) -> bool {
+    let (axis, step, size) = (elements.axis(), elements.axes[0].step, size_of::<A>());
+    let one = |target: *mut u8, listed: *mut u8, entry: usize| {
+        let (target, update) = (target.cast::<A>(), listed.cast::<A>().wrapping_add(entry));
+        // SAFETY: the caller's promise: positions are those of the axis, and there are as many
+        // updates as indices.
+        unsafe { target.write(combine(target.read(), update.read())) };
+    };
+    let at = |first: *mut u8, position: u64| {
+        first.wrapping_offset((position as isize).wrapping_mul(step))
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        match elements.beside {
+            Beside::Each(0) => elements.blocks(size, BLOCK, |indices: &[I], (first, listed)| {
+                let place = |position: u64| first.wrapping_add(position as usize * size);
+                axis.each(indices, |position, k| one(place(position), listed, k))
+            }),
+            Beside::Each(_) => elements.blocks(size, BLOCK, |indices: &[I], (first, listed)| {
+                let place = |position, k| at(first, position).wrapping_add(k * size);
+                axis.each(indices, |position, k| one(place(position, k), listed, k))
+            }),
+            Beside::Runs(runs) => {
+                elements.blocks(size, runs.len(), |indices: &[I], (first, listed)| {
+                    let place = |position, k| at(first, position).wrapping_offset(runs.beside(k));
+                    axis.each(indices, |position, k| one(place(position, k), listed, k))
+                })
+            }
         }
     }
 }

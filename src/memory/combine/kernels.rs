@@ -2,9 +2,10 @@
 
 use std::any::TypeId;
 
-use super::apply::{Set, apply, apply_known};
+use super::apply::{Set, apply, apply_known, apply_singly};
 use super::transposed::run_by_rows;
 use super::wide::{DivideRow, Extent, Significant, Wide, Widely};
+use crate::memory::indices::elements::{Does, Elements, Single};
 use crate::memory::tile::{Kernel, Known, KnownRun, Tile};
 use crate::reduction::{Arithmetic, Reduction};
 
@@ -131,6 +132,7 @@ impl Kernel for Plain {
 pub(in crate::memory) struct Narrow {
     run: Run,
     known: Option<KnownRun>,
+    single: Option<Single>,
     /// What takes no part, where any order of updates comes to the same bits.
     any_order: Option<Set>,
 }
@@ -152,6 +154,10 @@ impl Kernel for Narrow {
     fn any_order(&self) -> Option<Set> {
         self.any_order
     }
+
+    fn single(&self) -> Option<Single> {
+        self.single
+    }
 }
 
 /// A kernel by what an element becomes, and by what it becomes where elements are reduced
@@ -170,15 +176,35 @@ macro_rules! run {
     }};
 }
 
+/// The same for single elements, while their indices are resolved. Differences and products of
+/// these are not worth functions of their own.
+macro_rules! singly {
+    ($element:ty, $combine:expr) => {{
+        #[allow(unsafe_code)]
+        unsafe fn run<A: Arithmetic>(elements: &Elements<'_>) -> bool {
+            // SAFETY: the caller's promise.
+            unsafe { apply_singly::<A>(elements, $combine) }
+        }
+        Single { size: size_of::<$element>(), does: Does::Combine, run: run::<$element> }
+    }};
+}
+
 fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
-    let mut known = None;
+    let (mut known, mut single) = (None, None);
     let run: Run = match reduction {
-        Reduction::Min => run!(A, A::least, A::least_alone),
-        Reduction::Max => run!(A, A::greatest, A::greatest_alone),
+        Reduction::Min => {
+            single = Some(singly!(A, A::least_alone));
+            run!(A, A::least, A::least_alone)
+        }
+        Reduction::Max => {
+            single = Some(singly!(A, A::greatest_alone));
+            run!(A, A::greatest, A::greatest_alone)
+        }
         _ if const { !A::NARROW } => return None,
         Reduction::Mean if A::DIVIDE_ROW.is_none() => return None,
         Reduction::Sum | Reduction::Mean => {
             known = Some(sum_known::<A::Ring> as KnownRun);
+            single = Some(singly!(A::Ring, |held, update| A::narrow(A::add(held.widen(), update))));
             sum::<A>()
         }
         Reduction::Sub => run!(A::Ring, |held, update| A::narrow(A::sub(held.widen(), update))),
@@ -191,7 +217,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
         }
         _ => None,
     };
-    Some(Narrow { run, known, any_order })
+    Some(Narrow { run, known, single, any_order })
 }
 
 /// Sums of elements whose positions are known. Other reductions of them are not

@@ -18,7 +18,7 @@ use plain::{PLAIN, is_plain};
 pub(crate) use transfer::Transfer;
 
 use super::cpu;
-use super::indices::elements::{self, Single, SingleRun};
+use super::indices::elements::{self, Does, Single, SingleRun};
 use super::tile::{Kernel, Places, Tile};
 use super::walk::{Loop, Walk};
 use crate::threshold::threshold;
@@ -138,7 +138,8 @@ impl Copier {
             (Way::Bytes, 8) => elements::copy::<8, GATHER>,
             _ => return None,
         };
-        Some(Single { size: self.size, gather: GATHER, run })
+        let does = if GATHER { Does::Gather } else { Does::Write };
+        Some(Single { size: self.size, does, run })
     }
 
     /// The kernel for tiles whose inner loops are like this. `gather` tells in

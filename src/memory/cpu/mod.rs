@@ -2,8 +2,6 @@
 //! pass by the caches, shuffles of bytes, wider vectors; and how large its caches are.
 
 mod caches;
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-mod fours;
 #[cfg(all(feature = "half", target_arch = "x86_64", not(miri)))]
 mod half;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -15,8 +13,6 @@ mod transpose;
 mod tuples;
 
 pub(super) use caches::of_caches;
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-pub(super) use fours::fours;
 #[cfg(all(feature = "half", target_arch = "x86_64", not(miri)))]
 pub(super) use half::F16c;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]

@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 
 use super::{Part, Run};
 use crate::index::Policy;
-use crate::memory::indices::elements::{Elements, Single, Width};
+use crate::memory::indices::elements::{BLOCK, Beside, Does, Elements, ShortRuns, Single, Width};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use crate::memory::indices::tuples;
 use crate::memory::indices::{CHUNK, Indices};
-use crate::memory::walk::{Cursor, Loop, Offsets};
+use crate::memory::walk::{Component, Cursor, Loop, Offsets};
 use crate::threshold::threshold;
 
 /// Elements that are gone through before it is asked whether an index was out of bounds; of
@@ -54,14 +54,31 @@ impl Run<'_> {
             && many
             && near()
             && long
-            && (self.policy == Policy::Refuse || single.gather);
+            && (self.policy == Policy::Refuse || single.does == Does::Gather);
         if !can {
             return None;
         }
+        let combines = |axis: &Component, width: Width| {
+            let (at, step) = (self.walk.base.indices, run.step.indices);
+            // SAFETY: the walk's innermost loop over the indices' own axes.
+            #[allow(unsafe_code)]
+            let repeat = || unsafe { indices.repeat(at, step, run.len) };
+            let size = single.size as isize;
+            let dense = run.step.selected == 0 && axis.step == size;
+            let joined = || run.len > BLOCK || turns(single.size, width, nest).is_some();
+            let beside = run.step.selected == size && joined();
+            // Updates of one target are combined with each other first, a chunk at a time.
+            (dense && !repeat()) || beside
+        };
         let width = match &self.walk.components[..] {
-            [axis] => indices.singly(axis, run.step.indices),
+            [axis] => indices
+                .singly(axis, run.step.indices)
+                .filter(|&width| single.does != Does::Combine || combines(axis, width)),
             #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-            axes if run.len >= FEWEST_TUPLES && run.step.selected == 0 => {
+            axes if run.len >= FEWEST_TUPLES
+                && run.step.selected == 0
+                && single.does != Does::Combine =>
+            {
                 indices.together(run.step.indices, axes)
             }
             _ => None,
@@ -88,7 +105,12 @@ impl Run<'_> {
             _ => (TUPLES_FIRST, TUPLES_AT_ONCE),
         };
         let beside = nest.last().map_or(0, |run| run.step.selected);
+        let turns = turns(single.size, width, nest);
         let go = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
+            let (beside, lanes, count, step) = match &turns {
+                Some(turns) if lanes > 1 => (Beside::Runs(turns), 1, lanes * count, Offsets::ZERO),
+                _ => (Beside::Each(beside), lanes, count, step),
+            };
             let elements = Elements {
                 indices: indices.wrapping_offset(at.indices.wrapping_add(axes[0].at)),
                 width,
@@ -149,4 +171,14 @@ impl Run<'_> {
         }
         entries.len() - left
     }
+}
+
+/// The innermost runs as one lane, where they are short, follow each other and select beside the
+/// same elements.
+fn turns(size: usize, width: Width, nest: &[Loop]) -> Option<ShortRuns> {
+    let [.., around, run] = nest else { return None };
+    let (indices, listed) = (run.len * width.size(), run.len * size);
+    let follow = Offsets { selected: 0, indices: indices as isize, listed: listed as isize };
+    let beside = run.step.selected;
+    if beside != 0 && around.step == follow { ShortRuns::of(run.len, beside) } else { None }
 }

@@ -1,33 +1,38 @@
 //! Goes through single elements while their indices are resolved: from memory, indices and
 //! elements then come side by side, where by chunks one would rest while the other comes.
 //!
-//! Indices that are not negative are used as they are along an axis whose elements follow each
-//! other, by the loop that one would write by hand. Others, and those that select beside each
-//! other, become offsets four at a time.
+//! Each index that is not negative is a position as it is, which is compared with the axis and
+//! used at once, by the loop that one would write by hand. From the first one of a block on that
+//! is not, what all of them mean is worked out without a branch.
 
 use super::Indices;
-use super::resolve::beyond;
 use crate::index::Meaning;
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-use crate::memory::cpu::{Avx2, fours};
-use crate::memory::cpu::{ask_on, is_long, prefetch_line};
+use crate::memory::cpu::{ask_on, is_long, of_caches, prefetch_line};
 use crate::memory::walk::{Component, Offsets};
+use crate::threshold::threshold;
 
-/// Indices after which those further on are asked for.
-const BLOCK: usize = 64;
-
-/// In how many lanes side by side indices may select by turns.
-pub(in crate::memory) const MOST_BESIDE: usize = 8;
+/// Indices after which those further on are asked for; and no longer are lanes that are joined.
+pub(in crate::memory) const BLOCK: usize = threshold(64, 8);
 
 /// What a kernel does with single elements while their indices are resolved.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Single {
     /// The size of an element of both arrays in bytes.
     pub(in crate::memory) size: usize,
-    /// Whether it copies to the list: what it wrote may be written again, so that what an index
-    /// out of bounds stood for does no harm.
-    pub(in crate::memory) gather: bool,
+    pub(in crate::memory) does: Does,
     pub(in crate::memory) run: SingleRun,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::memory) enum Does {
+    /// It copies to the list: what it wrote may be written again, so that what an index
+    /// out of bounds stood for does no harm.
+    Gather,
+    /// It copies from the list.
+    Write,
+    /// It combines what is listed with what is selected, along one axis, which is dense, or where
+    /// each selects beside the one before it.
+    Combine,
 }
 
 /// Does it; tells whether all indices are in bounds. If one is not, some element of the
@@ -58,11 +63,66 @@ impl Width {
             _ => None,
         }
     }
+
+    /// In bytes.
+    pub(in crate::memory) fn size(self) -> usize {
+        match self {
+            Width::I32 | Width::U32 => 4,
+            Width::I64 | Width::U64 => 8,
+        }
+    }
+}
+
+/// How many bytes further on an index selects than the first of its lane would.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::memory) enum Beside<'e> {
+    /// So many for each before it.
+    Each(isize),
+    /// As [`ShortRuns`] say.
+    Runs(&'e ShortRuns),
+}
+
+/// Short runs, each of whose indices selects beside the one before it, and the first of each where
+/// the first of the others does, as one lane: 85,000 runs of 2 take 0.13 ms so, each by itself
+/// 0.42.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::memory) struct ShortRuns {
+    besides: [isize; BLOCK],
+    /// How many of these are in whole runs: `BLOCK` at most.
+    count: usize,
+}
+
+impl ShortRuns {
+    /// Of runs of so many indices, if they are short.
+    pub(in crate::memory) fn of(run: usize, beside: isize) -> Option<Self> {
+        if !(2..=BLOCK).contains(&run) {
+            return None;
+        }
+        let mut turn = (0..run as isize).map(|k| beside.wrapping_mul(k)).cycle();
+        let besides = std::array::from_fn(|_| turn.next().unwrap_or(0));
+        Some(ShortRuns { besides, count: BLOCK / run * run })
+    }
+
+    /// In whole runs.
+    #[inline]
+    pub(in crate::memory) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// How far the index of this number selects beside the first.
+    ///
+    /// # Safety
+    /// There are more than that.
+    #[allow(unsafe_code)]
+    #[inline(always)]
+    pub(in crate::memory) unsafe fn beside(&self, k: usize) -> isize {
+        // SAFETY: the caller's promise; no more than `BLOCK` are in whole runs.
+        unsafe { *self.besides.get_unchecked(k) }
+    }
 }
 
 /// Elements that indices select along an axis, and those of a list: the first of `lanes`
-/// that are `step` apart, of `count` elements each. Each index selects `beside`
-/// bytes further on than the one before it would.
+/// that are `step` apart, of `count` elements each.
 ///
 /// Promised is: in each lane there are `count` indices that follow each other, an integer of
 /// `width` for each of the axes, and as many listed elements that follow each other too; what
@@ -77,7 +137,7 @@ pub(in crate::memory) struct Elements<'e> {
     pub(in crate::memory) lanes: usize,
     pub(in crate::memory) step: Offsets,
     pub(in crate::memory) axes: &'e [Component],
-    pub(in crate::memory) beside: isize,
+    pub(in crate::memory) beside: Beside<'e>,
     pub(in crate::memory) selected: *mut u8,
     pub(in crate::memory) listed: *mut u8,
 }
@@ -101,215 +161,195 @@ impl Indices<'_> {
 pub(in crate::memory) unsafe fn copy<const N: usize, const GATHER: bool>(
     elements: &Elements<'_>,
 ) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's promise. Integers without a sign have the size of those with one.
     unsafe {
         match elements.width {
-            Width::I32 => copy_by::<i32, N, GATHER>(elements),
-            Width::U32 => copy_by::<u32, N, GATHER>(elements),
-            Width::I64 => copy_by::<i64, N, GATHER>(elements),
-            Width::U64 => copy_by::<u64, N, GATHER>(elements),
+            Width::I32 | Width::U32 => copy_by::<u32, N, GATHER>(elements),
+            Width::I64 | Width::U64 => copy_by::<u64, N, GATHER>(elements),
         }
     }
 }
 
 /// # Safety
-/// That of [`copy`], by indices of this type.
+/// That of [`copy`], by indices of the size of `I`.
 #[allow(unsafe_code)]
 unsafe fn copy_by<I: Meaning, const N: usize, const GATHER: bool>(elements: &Elements<'_>) -> bool {
-    let Component { len, step, .. } = elements.axes[0];
-    // SAFETY: the caller's promise.
+    let step = elements.axes[0].step;
+    let at = |first: *mut u8, position: u64| {
+        first.wrapping_offset((position as isize).wrapping_mul(step))
+    };
+    // SAFETY: the caller's promise; blocks of short runs are as long as these.
     unsafe {
-        if elements.beside != 0 || step != N as isize {
-            let (elements, every) = elements.joined(size_of::<I>(), N);
-            return offsets::<I, N, GATHER>(elements.lanes::<I>(), elements.along(every));
-        }
-        let along = elements.along(usize::MAX);
-        let count = elements.lanes.saturating_mul(elements.count);
-        let long = is_long(count.saturating_mul(size_of::<I>() + N));
-        elements.lanes::<I>().fold(true, |inside, (indices, places)| {
-            let done = positions::<I, N, GATHER>(indices, (len, long), places);
-            let rest = (&indices[done..], (places.0, places.1.wrapping_add(N * done)));
-            inside & (done == indices.len() || offsets::<I, N, GATHER>([rest].into_iter(), along))
-        })
-    }
-}
-
-/// Copies the elements that indices select along an axis of `len` whose elements of `N` bytes
-/// follow each other, up to an index that is no position as it is; tells how many. `long` lists
-/// are asked for ahead, and each line that is selected just before it is used: then more loads
-/// are on their way, and stores do not wait for their lines one after the other.
-///
-/// # Safety
-/// The axis begins at the first place, and at the second a list as long as there are indices;
-/// both can be read, and written where that is what is done.
-#[allow(unsafe_code)]
-unsafe fn positions<I: Meaning, const N: usize, const GATHER: bool>(
-    indices: &[I],
-    (len, long): (usize, bool),
-    places: (*mut u8, *mut u8),
-) -> usize {
-    let (selected, mut listed) = places;
-    let mut done = 0;
-    for block in indices.chunks(BLOCK) {
-        if long {
-            ask_on(block.as_ptr().cast(), size_of_val(block));
-            ask_on(listed, N * block.len());
-        }
-        // SAFETY: the caller's promise.
-        let count = unsafe { positions_of_block::<I, N, GATHER>(block, len, (selected, listed)) };
-        done += count;
-        if count < block.len() {
-            break;
-        }
-        listed = listed.wrapping_add(N * count);
-    }
-    done
-}
-
-/// # Safety
-/// That of [`positions`].
-#[allow(unsafe_code)]
-#[inline(always)]
-unsafe fn positions_of_block<I: Meaning, const N: usize, const GATHER: bool>(
-    indices: &[I],
-    len: usize,
-    places: (*mut u8, *mut u8),
-) -> usize {
-    let position = |index: &I| index.value() as u64;
-    let copy = |k: usize, index: &I| {
-        let offset = position(index) as isize * N as isize;
-        prefetch_line(places.0.wrapping_offset(offset));
-        // SAFETY: the caller's promise.
-        unsafe { one::<N, GATHER>(offset, k, places) };
-    };
-    // Gathers go four a turn: how long a turn of one takes depends on where its code lies.
-    // Writes one a turn: four wait longer for lines that come from memory.
-    let fours = indices[..if GATHER { indices.len() } else { 0 }].chunks_exact(4);
-    let rest = if GATHER { fours.remainder() } else { indices };
-    for (turn, four) in fours.enumerate() {
-        if four.iter().any(|index| position(index) >= len as u64) {
-            return 4 * turn;
-        }
-        four.iter().enumerate().for_each(|(k, index)| copy(4 * turn + k, index));
-    }
-    let done = indices.len() - rest.len();
-    let inside = rest.iter().take_while(|index| position(index) < len as u64);
-    done + inside.enumerate().map(|(k, index)| copy(done + k, index)).count()
-}
-
-/// Copies the elements that the indices of lanes select, as [`SingleRun`] says.
-///
-/// # Safety
-/// Each lane's are those of [`copy`], and its places where what they select and what is
-/// listed begins.
-#[allow(unsafe_code)]
-unsafe fn offsets<'i, I: Meaning, const N: usize, const GATHER: bool>(
-    lanes: impl Iterator<Item = (&'i [I], (*mut u8, *mut u8))>,
-    along: Along,
-) -> bool {
-    let visit = |(selected, listed): &mut (*mut u8, *mut u8), offset: isize| {
-        // SAFETY: the caller's promise; the offset is that of a position of the axis.
-        unsafe { one::<N, GATHER>(offset, 0, (*selected, *listed)) };
-        *listed = listed.wrapping_add(N);
-    };
-    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-    if let Some(avx2) = Avx2::detect() {
-        return fours(avx2, lanes, along, visit) >= 0;
-    }
-    // Negative where an index is out of bounds.
-    let mut bits = 0;
-    for (indices, mut lane) in lanes {
-        for turn in indices.chunks(along.every) {
-            for (k, &index) in turn.iter().enumerate() {
-                let (outside, offset) = along.offset(k, index);
-                bits |= outside;
-                visit(&mut lane, offset);
+        match elements.beside {
+            Beside::Each(0) if step == N as isize => {
+                copy_from::<I, N, GATHER>(elements, BLOCK, |first, position, _| {
+                    first.wrapping_add(position as usize * N)
+                })
+            }
+            Beside::Each(beside) if beside == N as isize => {
+                copy_from::<I, N, GATHER>(elements, BLOCK, |first, position, k| {
+                    at(first, position).wrapping_add(k * N)
+                })
+            }
+            Beside::Each(beside) => {
+                copy_from::<I, N, GATHER>(elements, BLOCK, |first, position, k| {
+                    at(first, position).wrapping_offset(beside.wrapping_mul(k as isize))
+                })
+            }
+            Beside::Runs(runs) => {
+                copy_from::<I, N, GATHER>(elements, runs.len(), |first, position, k| {
+                    at(first, position).wrapping_offset(runs.beside(k))
+                })
             }
         }
     }
-    bits >= 0
 }
 
-/// Copies the element at an offset to the list, where it is the `k`-th, or from there.
+/// Copies elements in blocks of so many. Which is selected, `place` tells from the first of its
+/// lane, the position that an index means, and its number in the block.
 ///
 /// # Safety
-/// There are elements of `N` bytes at both places, which can be read, and written where that is
-/// what is done.
+/// That of [`copy`], by indices of the size of `I`.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn one<const N: usize, const GATHER: bool>(
-    offset: isize,
-    k: usize,
-    (selected, listed): (*mut u8, *mut u8),
-) {
-    let (selected, listed) = (selected.wrapping_offset(offset), listed.wrapping_add(k * N));
+unsafe fn copy_from<I: Meaning, const N: usize, const GATHER: bool>(
+    elements: &Elements<'_>,
+    most: usize,
+    place: impl Fn(*mut u8, u64, usize) -> *mut u8,
+) -> bool {
+    let axis = elements.axis();
+    let copy = |selected: *mut u8, listed: *mut u8| {
+        // SAFETY: the caller's promise: elements of these arrays.
+        unsafe {
+            if GATHER {
+                selected.copy_to_nonoverlapping(listed, N);
+            } else {
+                listed.copy_to_nonoverlapping(selected, N);
+            }
+        }
+    };
+    let reach = elements.axes[0].len.saturating_mul(elements.axes[0].step.unsigned_abs());
     // SAFETY: the caller's promise.
     unsafe {
-        if GATHER {
-            selected.copy_to_nonoverlapping(listed, N);
-        } else {
-            listed.copy_to_nonoverlapping(selected, N);
+        if reach < of_caches(|caches| caches.second / 4, 32) {
+            return elements.blocks(N, most, |indices: &[I], (first, listed)| {
+                axis.each(indices, |position, k| {
+                    copy(place(first, position, k), listed.wrapping_add(k * N));
+                })
+            });
         }
+        // Each line is asked for just before it is used: then more loads are on their way, and
+        // stores do not wait for their lines one after the other.
+        elements.blocks(N, most, |indices: &[I], (first, listed)| {
+            axis.each(indices, |position, k| {
+                let selected = place(first, position, k);
+                prefetch_line(selected);
+                copy(selected, listed.wrapping_add(k * N));
+            })
+        })
     }
 }
 
 impl Elements<'_> {
-    /// Each lane's indices, and where what they select and what is listed begins.
+    /// Calls `visit` with blocks of up to so many indices, and with the places where what they
+    /// select and what is listed begins, of elements of `size` bytes; tells whether all calls did.
     ///
     /// # Safety
-    /// The elements are what their documentation promises, and indices are of this type.
+    /// The elements are what their documentation promises, and indices have the size of `I`.
     #[allow(unsafe_code)]
     #[inline(always)]
-    unsafe fn lanes<'i, I: Meaning>(self) -> impl Iterator<Item = (&'i [I], (*mut u8, *mut u8))> {
-        (0..self.lanes).map(move |lane| {
+    pub(in crate::memory) unsafe fn blocks<I: Meaning>(
+        self,
+        size: usize,
+        most: usize,
+        visit: impl Fn(&[I], (*mut u8, *mut u8)) -> bool,
+    ) -> bool {
+        let long =
+            is_long(self.lanes.saturating_mul(self.count).saturating_mul(size_of::<I>() + size));
+        let mut all = true;
+        for lane in 0..self.lanes {
             let at = Offsets::ZERO.after(lane, self.step);
             let first = self.indices.wrapping_offset(at.indices);
             // SAFETY: the caller's promise.
             let indices = unsafe { std::slice::from_raw_parts(first.cast::<I>(), self.count) };
-            let selected = self.selected.wrapping_offset(at.selected);
-            (indices, (selected, self.listed.wrapping_offset(at.listed)))
-        })
-    }
-
-    fn along(&self, every: usize) -> Along {
-        Along { len: self.axes[0].len, step: self.axes[0].step, beside: self.beside, every }
-    }
-
-    /// Short lanes that follow each other and select beside the same element are one, in which
-    /// indices select beside it anew every so many: 85,000 lanes of 2 take 0.13 ms so, each
-    /// by itself 0.42.
-    fn joined(self, index: usize, size: usize) -> (Self, usize) {
-        let Elements { count, lanes, step, .. } = self;
-        let apart = [step.selected, step.indices, step.listed];
-        let follow = apart == [0, index, size].map(|bytes| (bytes * count) as isize);
-        if !follow || !(1..=MOST_BESIDE).contains(&count) {
-            return (self, usize::MAX);
+            let mut selected = self.selected.wrapping_offset(at.selected);
+            let mut listed = self.listed.wrapping_offset(at.listed);
+            for block in indices.chunks(most) {
+                if long {
+                    ask_on(block.as_ptr().cast(), size_of_val(block));
+                    ask_on(listed, size * block.len());
+                }
+                all &= visit(block, (selected, listed));
+                if let Beside::Each(beside) = self.beside {
+                    selected = selected.wrapping_offset(beside.wrapping_mul(block.len() as isize));
+                }
+                listed = listed.wrapping_add(size * block.len());
+            }
         }
-        (Elements { count: count * lanes, lanes: 1, ..self }, count)
+        all
+    }
+
+    /// What indices select along, where that is one axis.
+    #[inline(always)]
+    pub(in crate::memory) fn axis(&self) -> Axis {
+        let len = self.axes[0].len as u64;
+        let signed = matches!(self.width, Width::I32 | Width::I64);
+        Axis { len, from_end: if signed { len } else { 0 } }
     }
 }
 
-/// What the indices of a lane select along: an axis of `len > 0` elements, both its length
-/// and its step less than 2^31, and how far each selects beside the one before it, or, after
-/// `every` of them, again where the first did.
+/// What indices select along, which are read as if they had no sign.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::memory) struct Along {
-    pub(in crate::memory) len: usize,
-    pub(in crate::memory) step: isize,
-    pub(in crate::memory) beside: isize,
-    pub(in crate::memory) every: usize,
+pub(in crate::memory) struct Axis {
+    len: u64,
+    /// What is added to those that are no positions.
+    from_end: u64,
 }
 
-impl Along {
-    /// The offset that an index selects, which is less than `every` after one that selects
-    /// where the first of its lane does, and a number that is negative where the index is out
-    /// of bounds, for which position 0 is selected.
+impl Axis {
+    /// Calls `visit` with the position that each index means, and its number; tells whether all
+    /// are in bounds. For one that is not, it visits position 0.
     #[inline(always)]
-    pub(in crate::memory) fn offset<I: Meaning>(&self, k: usize, index: I) -> (i64, isize) {
-        let position = index.position(self.len);
-        let outside = beyond(position, self.len);
-        let position = if outside < 0 { 0 } else { position as isize };
-        let offset = position.wrapping_mul(self.step);
-        (outside, offset.wrapping_add(self.beside.wrapping_mul(k as isize)))
+    pub(in crate::memory) fn each<I: Meaning>(
+        self,
+        indices: &[I],
+        visit: impl Fn(u64, usize),
+    ) -> bool {
+        let done = self.positions(indices, &visit);
+        let mut all = true;
+        for (k, &index) in indices.iter().enumerate().skip(done) {
+            let (position, inside) = self.position(index);
+            all &= inside;
+            visit(position, k);
+        }
+        all
+    }
+
+    /// Does so, four a turn, up to the first index that is not a position as it is, and tells how
+    /// many: how long a turn of one takes depends on where its code lies.
+    #[inline(always)]
+    fn positions<I: Meaning>(self, indices: &[I], visit: impl Fn(u64, usize)) -> usize {
+        let fours = indices.chunks_exact(4);
+        let all = indices.len() - fours.remainder().len();
+        for (turn, four) in fours.enumerate() {
+            for (k, index) in four.iter().enumerate() {
+                let position = index.value() as u64;
+                if position >= self.len {
+                    return 4 * turn + k;
+                }
+                visit(position, 4 * turn + k);
+            }
+        }
+        all
+    }
+
+    /// The position that an index means, or 0, and whether there is one.
+    #[inline(always)]
+    pub(in crate::memory) fn position<I: Meaning>(self, index: I) -> (u64, bool) {
+        let value = index.value() as u64;
+        let sum = value.wrapping_add(if value >= self.len { self.from_end } else { 0 });
+        let position = if size_of::<I>() == 4 { u64::from(sum as u32) } else { sum };
+        let inside = position < self.len;
+        (if inside { position } else { 0 }, inside)
     }
 }

@@ -127,7 +127,7 @@ fn resolve_each<I: Meaning>(
 
 /// A number that is negative where a position is not one of an axis of `len`.
 #[inline(always)]
-pub(super) fn beyond(position: u64, len: usize) -> i64 {
+fn beyond(position: u64, len: usize) -> i64 {
     position as i64 | (len as i64 - 1).wrapping_sub(position as i64)
 }
 
@@ -261,6 +261,21 @@ pub(super) unsafe fn all_sorted<I: Meaning>(lane: Lane, count: usize) -> bool {
             // Mostly the first few tell; then blocks without a branch.
             rises(first) && rest.fold(true, |all, k| all & rises(k))
         })
+}
+
+/// Whether most indices of a lane, of those looked at, are those before them.
+///
+/// # Safety
+/// They are readable values of `I`.
+#[allow(unsafe_code)]
+pub(super) unsafe fn repeats<I: Meaning>(lane: Lane, count: usize) -> bool {
+    const LOOKS: usize = 32;
+    // SAFETY: the caller's promise.
+    let at =
+        |k: usize| unsafe { *lane.start.cast::<I>().wrapping_byte_offset(k as isize * lane.step) };
+    let looks = (1..count).step_by((count / LOOKS).max(1));
+    let all = looks.len();
+    looks.filter(|&k| at(k - 1) == at(k)).count() * 8 > all * 7
 }
 
 /// # Safety

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use ndarray::ArrayView1;
 
-use super::elements::{self, Elements, SingleRun};
+use super::elements::{self, Beside, Elements, ShortRuns, SingleRun};
 use super::resolve::resolve;
 use super::{
     Component, IndexInteger, Indices, Lane, Loop, Meaning, NOWHERE, Offsets, Policy, Walk,
@@ -108,7 +108,11 @@ where
     let lanes = if indices.len().is_multiple_of(2) { 2 } else { 1 };
     let count = indices.len() / lanes;
     for (width, gather) in [(1, true), (1, false), (count.max(1), true), (count.max(1), false)] {
-        copied_of_rows(indices, (lanes, count), (len, width), gather, element);
+        copied_of_rows(indices, (lanes, count), (len, width), (gather, None), element);
+        // The lanes as one, of short runs.
+        if let Some(turns) = ShortRuns::of(count, size_of::<E>() as isize).filter(|_| width > 1) {
+            copied_of_rows(indices, (lanes, count), (len, width), (gather, Some(&turns)), element);
+        }
     }
 }
 
@@ -116,7 +120,7 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
     indices: &[I],
     (lanes, count): (usize, usize),
     (len, width): (usize, usize),
-    gather: bool,
+    (gather, turns): (bool, Option<&ShortRuns>),
     element: fn(usize) -> E,
 ) where
     E: Copy + PartialEq + std::fmt::Debug,
@@ -148,18 +152,23 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
         (8, true) => elements::copy::<8, true>,
         _ => elements::copy::<8, false>,
     };
+    let beside = if width > 1 { size as isize } else { 0 };
+    let (beside, of_lanes) = match turns {
+        Some(turns) => (Beside::Runs(turns), (1, lanes * count)),
+        None => (Beside::Each(beside), (lanes, count)),
+    };
     let elements = Elements {
         indices: kind.start(),
         width: kind.singly(&axis, size_of::<I>() as isize).unwrap(),
-        count,
-        lanes,
+        count: of_lanes.1,
+        lanes: of_lanes.0,
         step: Offsets {
             selected: 0,
             indices: (count * size_of::<I>()) as isize,
             listed: (count * size) as isize,
         },
         axes: &[axis],
-        beside: if width > 1 { size as isize } else { 0 },
+        beside,
         selected: all.as_mut_ptr().cast(),
         listed: list.as_mut_ptr().cast(),
     };
@@ -321,7 +330,8 @@ fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &
                 array_after[place..][..bytes].copy_from_slice(&list[entry..][..bytes]);
             }
         }
-        let single = elements::Single { size: bytes, gather, run: elements::copy::<1, true> };
+        let does = if gather { elements::Does::Gather } else { elements::Does::Write };
+        let single = elements::Single { size: bytes, does, run: elements::copy::<1, true> };
         let run = Elements {
             indices: lane.start,
             width: indices.together(lane.step, &axes).unwrap(),
@@ -329,7 +339,7 @@ fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &
             lanes: 1,
             step: Offsets::ZERO,
             axes: &axes,
-            beside: 0,
+            beside: Beside::Each(0),
             selected: array.as_mut_ptr(),
             listed: list.as_mut_ptr(),
         };

@@ -2,7 +2,7 @@
 
 use std::mem::{MaybeUninit, take};
 
-use super::elements::{Elements, Single, Width};
+use super::elements::{Does, Elements, Single, Width};
 use super::{Indices, Lane};
 use crate::index::Policy;
 use crate::memory::cpu::{self, Avx2};
@@ -172,7 +172,7 @@ pub(in crate::memory) unsafe fn copy(
         let first = elements.indices.wrapping_offset(at.indices);
         let copied = Copied {
             size: single.size,
-            gather: single.gather,
+            gather: single.does == Does::Gather,
             selected: elements.selected.wrapping_offset(at.selected),
             listed: elements.listed.wrapping_offset(at.listed),
         };
