@@ -19,18 +19,23 @@ pub(crate) struct Cost(u64);
 impl Cost {
     /// Bytes that are read or written in order.
     pub(crate) fn of_bytes(bytes: usize) -> Self {
-        Cost((bytes as u64).saturating_mul(60))
+        Cost((bytes as u64).saturating_mul(25))
+    }
+
+    /// Indices that are compared with an axis, of so many bytes.
+    pub(crate) fn of_looking(bytes: usize) -> Self {
+        Cost((bytes as u64).saturating_mul(12))
     }
 
     /// Elements, or rows of them, that indices select in memory that the caches
     /// near a core hold.
     pub(crate) fn of_near(elements: usize) -> Self {
-        Cost((elements as u64).saturating_mul(800))
+        Cost((elements as u64).saturating_mul(450))
     }
 
     /// The same in more memory than that.
     pub(crate) fn of_far(elements: usize) -> Self {
-        Cost((elements as u64).saturating_mul(2500))
+        Cost((elements as u64).saturating_mul(1500))
     }
 
     pub(crate) fn plus(self, other: Self) -> Self {

@@ -157,7 +157,7 @@ impl Blocks<'_> {
             long: false,
             next: Next::NONE,
         };
-        if tile.spread && is_far(&components) {
+        if tile.spread && is_far(&components, row) {
             tile.ask_early();
         }
         kernel(&tile);

@@ -127,28 +127,27 @@ impl<'a> Indices<'a> {
         }
     }
 
-    /// Whether the first of as many indices, so many bytes apart from an offset on, rise: where they
-    /// do, those after them mostly do too.
-    ///
-    /// # Safety
-    /// There are that many.
-    #[allow(unsafe_code)]
-    pub(super) unsafe fn begin_sorted(&self, at: isize, step: isize, count: usize) -> bool {
+    /// Whether the first indices of a walk's innermost loop rise: where they do, those after them
+    /// mostly do too.
+    pub(super) fn begin_sorted(&self, walk: &Walk) -> bool {
         /// So many do not rise by chance.
         const FIRST: usize = 32;
-        // SAFETY: the caller's promise.
-        count >= FIRST && unsafe { (self.kind.all_sorted)(self.lane(at, step), FIRST) }
+        let Some(run) = walk.nest().last().filter(|run| run.len >= FIRST) else { return false };
+        // SAFETY: the loop over the indices' own axes.
+        #[allow(unsafe_code)]
+        unsafe {
+            (self.kind.all_sorted)(self.lane(walk.base.indices, run.step.indices), FIRST)
+        }
     }
 
-    /// Whether most of as many indices, so many bytes apart from an offset on, are those before
-    /// them, as a few tell.
-    ///
-    /// # Safety
-    /// There are that many.
-    #[allow(unsafe_code)]
-    pub(super) unsafe fn repeat(&self, at: isize, step: isize, count: usize) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { (self.kind.repeats)(self.lane(at, step), count) }
+    /// Whether most indices of a walk's innermost loop are those before them, as a few tell.
+    pub(super) fn repeat(&self, walk: &Walk) -> bool {
+        let Some(run) = walk.nest().last() else { return false };
+        // SAFETY: the loop over the indices' own axes.
+        #[allow(unsafe_code)]
+        unsafe {
+            (self.kind.repeats)(self.lane(walk.base.indices, run.step.indices), run.len)
+        }
     }
 
     /// The index at an offset of so many bytes.
@@ -356,7 +355,7 @@ impl<'a> Indices<'a> {
         };
         let outside = AtomicBool::new(false);
         let indices = (turns(around) * lane.len).saturating_mul(components.len());
-        let parts = parallel::parts(Cost::of_bytes(indices.saturating_mul(self.kind.size)));
+        let parts = parallel::parts(Cost::of_looking(indices.saturating_mul(self.kind.size)));
         let over_lanes = turns(around) >= parts;
         parallel::run(parts, &|part| {
             let whole = if over_lanes { turns(around) } else { lane.len };

@@ -241,11 +241,17 @@ impl<'t> Tile<'t> {
         const NEAR: usize = 64;
         let mut pairs = self.offsets.windows(2).step_by(64);
         let near = pairs.all(|pair| pair[0].abs_diff(pair[1]) < NEAR);
-        if near || self.outer.len != 1 || self.inner.len.saturating_mul(self.size) >= 64 {
+        let row = self.inner.len.saturating_mul(self.size);
+        if near || self.outer.len != 1 || row >= 64 {
             return;
         }
         for &offset in self.offsets {
-            cpu::prefetch_line_early(self.selected.wrapping_offset(offset));
+            let first = self.selected.wrapping_offset(offset);
+            cpu::prefetch_line_early(first);
+            // Rows that begin anywhere may end in the line after.
+            if first.addr() % 64 + row > 64 {
+                cpu::prefetch_line_early(first.wrapping_add(row));
+            }
         }
     }
 

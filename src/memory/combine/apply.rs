@@ -39,7 +39,21 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
             }
             _ if inner.len == 1 => tile.each(one),
             _ if [inner.selected, inner.listed] != steps => elements(tile, one),
-            _ if inner.len * size_of::<A>() < rows::LEAST => elements(tile, one),
+            _ if inner.len * size_of::<A>() < rows::LEAST => {
+                let distance = if tile.spread { AHEAD } else { tile.offsets.len() };
+                tile.each_row_ahead(
+                    distance,
+                    |row| cpu::prefetch_line(row),
+                    |target, updates| {
+                        for k in 0..inner.len {
+                            one(
+                                target.wrapping_add(k * size_of::<A>()),
+                                updates.wrapping_add(k * size_of::<U>()),
+                            );
+                        }
+                    },
+                );
+            }
             _ => rows::apply(tile, combine),
         }
     }

@@ -4,7 +4,7 @@ use crate::memory::cpu;
 use crate::memory::tile::{Places, Tile};
 
 /// How many rows ahead of the one being combined the next is asked for.
-pub(super) const AHEAD: usize = 8;
+pub(super) const AHEAD: usize = 16;
 
 /// What is asked for ahead of time takes no more than so many bytes of the cache
 /// next to the core.

@@ -12,7 +12,7 @@ mod transpose;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod tuples;
 
-pub(super) use caches::of_caches;
+pub(super) use caches::{Caches, of_caches};
 #[cfg(all(feature = "half", target_arch = "x86_64", not(miri)))]
 pub(super) use half::F16c;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]

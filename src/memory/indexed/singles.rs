@@ -39,13 +39,7 @@ impl Run<'_> {
         // Of up to a chunk all may have to be resolved before anything is written.
         let many = run.len > 1 && self.walk.entries() > CHUNK;
         // Elements that are far apart are asked for a chunk at a time, unless their indices rise.
-        let near = || {
-            let (at, step) = (self.walk.base.indices, run.step.indices);
-            // SAFETY: the walk's innermost loop over the indices' own axes.
-            #[allow(unsafe_code)]
-            let rise = || unsafe { indices.begin_sorted(at, step, run.len) };
-            !self.walk.is_far() || rise()
-        };
+        let near = || !self.walk.is_far() || indices.begin_sorted(self.walk);
         // Few runs that are evenly spaced take longer to begin with than to put together.
         let long = !matches!(nest, [_, .., around, run] if around.len * run.len < EVEN);
         // What an index out of bounds stands for may be written first and then mended.
@@ -59,16 +53,12 @@ impl Run<'_> {
             return None;
         }
         let combines = |axis: &Component, width: Width| {
-            let (at, step) = (self.walk.base.indices, run.step.indices);
-            // SAFETY: the walk's innermost loop over the indices' own axes.
-            #[allow(unsafe_code)]
-            let repeat = || unsafe { indices.repeat(at, step, run.len) };
             let size = single.size as isize;
             let dense = run.step.selected == 0 && axis.step == size;
             let joined = || run.len > BLOCK || turns(single.size, width, nest).is_some();
             let beside = run.step.selected == size && joined();
             // Updates of one target are combined with each other first, a chunk at a time.
-            (dense && !repeat()) || beside
+            (dense && !indices.repeat(self.walk)) || beside
         };
         let width = match &self.walk.components[..] {
             [axis] => indices

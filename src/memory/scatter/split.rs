@@ -132,9 +132,13 @@ unsafe fn run_by_targets(run: &Run<'_>, indices: &Indices<'_>, cut: (Cut, usize)
         if let Some(listing) = indices.listing(walk).filter(|all| is_worth(all, walk, row)) {
             return run.run_listed(listing, most.min(listing.shares()));
         }
-        // Sorted indices select their targets one after the other.
-        if indices.are_sorted(walk, run.policy) {
+        // Sorted indices select their targets one after the other. With single elements of these
+        // one thread is done almost as soon as it could find that they are sorted.
+        if walk.inner.len > 1 && indices.are_sorted(walk, run.policy) {
             return run.run(Cut::Segments, most);
+        }
+        if walk.inner.len == 1 && cut.0 == Cut::Targets && indices.begin_sorted(walk) {
+            return run.run(Cut::Entries(1), 1);
         }
         if cut.0 != Cut::Targets {
             return run.run(cut.0, cut.1);

@@ -19,7 +19,7 @@
 use std::ops::Range;
 
 use super::{Component, Components, Loop, Loops, Offsets, turns};
-use crate::memory::cpu::{self, of_caches, transposes};
+use crate::memory::cpu::{self, Caches, of_caches, transposes};
 use crate::memory::indices::CHUNK;
 use crate::parallel;
 use crate::threshold::threshold;
@@ -139,7 +139,7 @@ impl Walk {
     /// Whether what indices select [is far](is_far) apart.
     #[inline]
     pub(in crate::memory) fn is_far(&self) -> bool {
-        is_far(&self.components)
+        is_far(&self.components, self.inner.len)
     }
 
     /// Whether the list comes from further away than [asking for it costs](cpu::is_long).
@@ -229,10 +229,12 @@ pub(in crate::memory) fn is_spread(components: &[Component]) -> bool {
     reach(components) >= of_caches(|caches| caches.second / 2, 128)
 }
 
-/// The same of the caches that cores share.
+/// The same of the caches that cores share, of rows of so many elements: these wait longer if they
+/// are in no cache, and gain from less on.
 #[inline]
-pub(in crate::memory) fn is_far(components: &[Component]) -> bool {
-    reach(components) >= of_caches(|caches| caches.last / 2, 512)
+pub(in crate::memory) fn is_far(components: &[Component], row: usize) -> bool {
+    let part = |caches: Caches| if row > 1 { caches.last / 8 * 3 } else { caches.last / 2 };
+    reach(components) >= of_caches(part, 512)
 }
 
 fn reach(components: &[Component]) -> usize {
