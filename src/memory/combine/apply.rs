@@ -4,10 +4,9 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::rows::{self, AHEAD};
-use crate::index::Meaning;
 use crate::memory::copy::repeat;
 use crate::memory::cpu;
-use crate::memory::indices::elements::{BLOCK, Beside, Elements, Width};
+use crate::memory::indices::elements::{BLOCK, Beside, Elements, Unsigned, Width};
 use crate::memory::tile::{Kernel, Known, Places, Tile};
 
 /// Combines each update of a tile with the element that its index selects: rows, several
@@ -135,7 +134,7 @@ pub(super) unsafe fn apply_singly<A: Copy>(
 /// That of [`apply_singly`], by indices of the size of `I`.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn apply_by<I: Meaning, A: Copy>(
+unsafe fn apply_by<I: Unsigned, A: Copy>(
     elements: &Elements<'_>,
     combine: impl Fn(A, A) -> A + Copy,
 ) -> bool {

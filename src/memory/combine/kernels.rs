@@ -177,7 +177,7 @@ macro_rules! run {
 }
 
 /// The same for single elements, while their indices are resolved. Differences and products of
-/// these are not worth functions of their own.
+/// these, and elements of other sizes, are not worth functions of their own.
 macro_rules! singly {
     ($element:ty, $combine:expr) => {{
         #[allow(unsafe_code)]
@@ -185,7 +185,12 @@ macro_rules! singly {
             // SAFETY: the caller's promise.
             unsafe { apply_singly::<A>(elements, $combine) }
         }
-        Single { size: size_of::<$element>(), does: Does::Combine, run: run::<$element> }
+        let size = size_of::<$element>();
+        if const { matches!(size_of::<$element>(), 4 | 8) } {
+            Some(Single { size, does: Does::Combine, run: run::<$element> })
+        } else {
+            None
+        }
     }};
 }
 
@@ -193,18 +198,18 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
     let (mut known, mut single) = (None, None);
     let run: Run = match reduction {
         Reduction::Min => {
-            single = Some(singly!(A, A::least_alone));
+            single = singly!(A, A::least_alone);
             run!(A, A::least, A::least_alone)
         }
         Reduction::Max => {
-            single = Some(singly!(A, A::greatest_alone));
+            single = singly!(A, A::greatest_alone);
             run!(A, A::greatest, A::greatest_alone)
         }
         _ if const { !A::NARROW } => return None,
         Reduction::Mean if A::DIVIDE_ROW.is_none() => return None,
         Reduction::Sum | Reduction::Mean => {
             known = Some(sum_known::<A::Ring> as KnownRun);
-            single = Some(singly!(A::Ring, |held, update| A::narrow(A::add(held.widen(), update))));
+            single = singly!(A::Ring, |held, update| A::narrow(A::add(held.widen(), update)));
             sum::<A>()
         }
         Reduction::Sub => run!(A::Ring, |held, update| A::narrow(A::sub(held.widen(), update))),

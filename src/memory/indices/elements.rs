@@ -3,7 +3,9 @@
 //!
 //! Each index that is not negative is a position as it is, which is compared with the axis and
 //! used at once, by the loop that one would write by hand. From the first one of a block on that
-//! is not, what all of them mean is worked out without a branch.
+//! is not, what all of them mean is worked out first.
+
+use std::mem::MaybeUninit;
 
 use super::Indices;
 use crate::index::Meaning;
@@ -127,8 +129,8 @@ impl ShortRuns {
 /// Promised is: in each lane there are `count` indices that follow each other, an integer of
 /// `width` for each of the axes, and as many listed elements that follow each other too; what
 /// the axes reach, from each of the places beside, and what is listed can be read, and
-/// written where that is what is done; the two do not overlap. Lengths and steps of the axes
-/// are less than 2^31, and no length is 0. Of several axes nothing is beside.
+/// written where that is what is done; the two do not overlap. Lengths of the axes are
+/// less than 2^31, and not 0; of several also their steps, and nothing is beside.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Elements<'e> {
     pub(in crate::memory) indices: *const u8,
@@ -147,8 +149,8 @@ impl Indices<'_> {
     /// gone through as [`Elements`] are.
     pub(in crate::memory) fn singly(&self, axis: &Component, step: isize) -> Option<Width> {
         let dense = step == self.kind.size as isize;
-        // Then a product of the two is that of two halves of a register.
-        let small = i32::try_from(axis.len).is_ok() && i32::try_from(axis.step).is_ok();
+        // Then a negative index that is read without its sign is no position.
+        let small = i32::try_from(axis.len).is_ok();
         self.kind.width.filter(|_| dense && small && axis.len > 0)
     }
 }
@@ -173,7 +175,9 @@ pub(in crate::memory) unsafe fn copy<const N: usize, const GATHER: bool>(
 /// # Safety
 /// That of [`copy`], by indices of the size of `I`.
 #[allow(unsafe_code)]
-unsafe fn copy_by<I: Meaning, const N: usize, const GATHER: bool>(elements: &Elements<'_>) -> bool {
+unsafe fn copy_by<I: Unsigned, const N: usize, const GATHER: bool>(
+    elements: &Elements<'_>,
+) -> bool {
     let step = elements.axes[0].step;
     let at = |first: *mut u8, position: u64| {
         first.wrapping_offset((position as isize).wrapping_mul(step))
@@ -212,7 +216,7 @@ unsafe fn copy_by<I: Meaning, const N: usize, const GATHER: bool>(elements: &Ele
 /// That of [`copy`], by indices of the size of `I`.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn copy_from<I: Meaning, const N: usize, const GATHER: bool>(
+unsafe fn copy_from<I: Unsigned, const N: usize, const GATHER: bool>(
     elements: &Elements<'_>,
     most: usize,
     place: impl Fn(*mut u8, u64, usize) -> *mut u8,
@@ -276,8 +280,12 @@ impl Elements<'_> {
             let mut listed = self.listed.wrapping_offset(at.listed);
             for block in indices.chunks(most) {
                 if long {
-                    ask_on(block.as_ptr().cast(), size_of_val(block));
-                    ask_on(listed, size * block.len());
+                    ask_lists(
+                        block.as_ptr().cast(),
+                        size_of_val(block),
+                        listed,
+                        size * block.len(),
+                    );
                 }
                 all &= visit(block, (selected, listed));
                 if let Beside::Each(beside) = self.beside {
@@ -298,6 +306,12 @@ impl Elements<'_> {
     }
 }
 
+/// An index as it is read.
+pub(in crate::memory) trait Unsigned: Meaning + TryFrom<u64> {}
+
+impl Unsigned for u32 {}
+impl Unsigned for u64 {}
+
 /// What indices select along, which are read as if they had no sign.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Axis {
@@ -307,30 +321,37 @@ pub(in crate::memory) struct Axis {
 }
 
 impl Axis {
-    /// Calls `visit` with the position that each index means, and its number; tells whether all
-    /// are in bounds. For one that is not, it visits position 0.
+    /// Calls `visit` with the position that each index of a block means, and its number; tells
+    /// whether all are in bounds. For one that is not, it visits position 0.
     #[inline(always)]
-    pub(in crate::memory) fn each<I: Meaning>(
+    pub(in crate::memory) fn each<I: Unsigned>(
         self,
         indices: &[I],
         visit: impl Fn(u64, usize),
     ) -> bool {
-        let done = self.positions(indices, &visit);
-        let mut all = true;
-        for (k, &index) in indices.iter().enumerate().skip(done) {
-            let (position, inside) = self.position(index);
-            all &= inside;
-            visit(position, k);
+        let mut room = [const { MaybeUninit::uninit() }; BLOCK];
+        let (mut list, mut first, mut inside) = (indices.as_ptr(), 0, true);
+        // One loop for both, since it is compiled for each kernel.
+        loop {
+            // SAFETY: the rest of the indices, or as many in the room.
+            #[allow(unsafe_code)]
+            let rest = unsafe { std::slice::from_raw_parts(list, indices.len() - first) };
+            first += self.positions(rest, |position, k| visit(position, first + k));
+            if first == indices.len() {
+                return inside;
+            }
+            // Of these all are positions.
+            inside = self.resolve(&indices[first..], &mut room);
+            list = room.as_ptr().cast();
         }
-        all
     }
 
-    /// Does so, four a turn, up to the first index that is not a position as it is, and tells how
-    /// many: how long a turn of one takes depends on where its code lies.
+    /// Calls `visit` with the indices that are positions as they are, four a turn, up to the first
+    /// that is not, and tells how many: how long a turn of one takes depends on where its code lies.
     #[inline(always)]
     fn positions<I: Meaning>(self, indices: &[I], visit: impl Fn(u64, usize)) -> usize {
         let fours = indices.chunks_exact(4);
-        let all = indices.len() - fours.remainder().len();
+        let rest = fours.remainder();
         for (turn, four) in fours.enumerate() {
             for (k, index) in four.iter().enumerate() {
                 let position = index.value() as u64;
@@ -340,16 +361,44 @@ impl Axis {
                 visit(position, 4 * turn + k);
             }
         }
+        for (k, index) in (indices.len() - rest.len()..).zip(rest) {
+            let position = index.value() as u64;
+            if position >= self.len {
+                return k;
+            }
+            visit(position, k);
+        }
+        indices.len()
+    }
+
+    /// Writes the positions that up to a block of indices mean, or 0, and tells whether all are in
+    /// bounds.
+    #[inline(never)]
+    fn resolve<I: Unsigned>(self, indices: &[I], room: &mut [MaybeUninit<I>; BLOCK]) -> bool {
+        let mut all = true;
+        for (slot, &index) in room.iter_mut().zip(indices) {
+            let (position, inside) = self.position(index);
+            all &= inside;
+            slot.write(I::try_from(position).unwrap_or(index));
+        }
         all
     }
 
     /// The position that an index means, or 0, and whether there is one.
     #[inline(always)]
-    pub(in crate::memory) fn position<I: Meaning>(self, index: I) -> (u64, bool) {
+    fn position<I: Meaning>(self, index: I) -> (u64, bool) {
         let value = index.value() as u64;
         let sum = value.wrapping_add(if value >= self.len { self.from_end } else { 0 });
         let position = if size_of::<I>() == 4 { u64::from(sum as u32) } else { sum };
         let inside = position < self.len;
         (if inside { position } else { 0 }, inside)
     }
+}
+
+/// Asks for two lists further on. Not inlined, since the loops that call it are compiled for each
+/// kernel.
+#[inline(never)]
+fn ask_lists(indices: *const u8, bytes: usize, listed: *const u8, listed_bytes: usize) {
+    ask_on(indices, bytes);
+    ask_on(listed, listed_bytes);
 }

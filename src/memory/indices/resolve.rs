@@ -275,7 +275,7 @@ pub(super) unsafe fn repeats<I: Meaning>(lane: Lane, count: usize) -> bool {
         |k: usize| unsafe { *lane.start.cast::<I>().wrapping_byte_offset(k as isize * lane.step) };
     let looks = (1..count).step_by((count / LOOKS).max(1));
     let all = looks.len();
-    looks.filter(|&k| at(k - 1) == at(k)).count() * 8 > all * 7
+    looks.filter(|&k| at(k - 1) == at(k)).count() * 4 > all * 3
 }
 
 /// # Safety
