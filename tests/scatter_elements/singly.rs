@@ -1,8 +1,8 @@
 //! Sums of single elements along a line, as many as are gone through while their indices are
 //! resolved, by all integers that are read so.
 
-use ndarray::{Array1, Array2, Axis, stack};
-use opkernels::{Error, IndexInteger, ScatterElements, ScatterElementsExt};
+use ndarray::{Array1, Array2, Axis, s, stack};
+use opkernels::{Error, GatherExt, IndexInteger, ScatterElements, ScatterElementsExt};
 
 use crate::common::Numbers;
 
@@ -107,30 +107,81 @@ fn sums_by_all_integers() {
     sums_by::<i16>();
 }
 
-fn refused<I: IndexInteger + Into<i128> + Default>(len: usize, outside: &[I]) {
-    let updates = values(1500);
-    for (&bad, place) in outside.iter().zip([0, 3, 255, 1027, 1499].into_iter().cycle()) {
-        let mut indices = Array1::from_elem(1500, I::default());
-        indices[place] = bad;
-        let data = values(len);
-        let error =
-            Error::IndexOutOfBounds { index: bad.into(), position: vec![place], axis: 0, len };
-        let mut target = data.clone();
-        let sum = ScatterElements::sum(0);
-        assert_eq!(target.scatter_elements_inplace(&indices, &updates, sum), Err(error.clone()));
-        assert_eq!(target, data);
-        assert_eq!(data.scatter_elements_with(&indices, &updates, sum), Err(error));
+/// Indices out of bounds among so many that all are resolved before the first is used, as many
+/// as that, and more.
+const COUNTS: [usize; 7] = [8, 16, 17, 1023, 1024, 1025, 1500];
+
+fn refused<I: IndexInteger + Into<i128> + Default + std::fmt::Debug>(len: usize, outside: &[I]) {
+    for (count, &bad) in
+        COUNTS.into_iter().flat_map(|count| outside.iter().map(move |one| (count, one)))
+    {
+        for place in [0, 3, count / 2, count - 1] {
+            let updates = values(count);
+            let mut indices = Array1::from_elem(count, I::default());
+            indices[place] = bad;
+            let data = values(len);
+            let error =
+                Error::IndexOutOfBounds { index: bad.into(), position: vec![place], axis: 0, len };
+            for how in [ScatterElements::sum(0), ScatterElements::max(0), ScatterElements::along(0)]
+            {
+                let mut target = data.clone();
+                let refused = target.scatter_elements_inplace(&indices, &updates, how);
+                assert_eq!(refused, Err(error.clone()));
+                assert_eq!(target, data, "{count} indices, that at {place} is {bad:?}");
+                let returned = data.scatter_elements_with(&indices, &updates, how);
+                assert_eq!(returned, Err(error.clone()));
+            }
+        }
     }
 }
 
 #[test]
-fn sums_are_refused_out_of_bounds() {
+#[cfg_attr(miri, ignore = "takes long")]
+fn single_elements_are_refused_out_of_bounds() {
     // Targets that are copied first, and such as are not.
-    for len in [3, 20_000] {
+    for len in [3, 100, 20_000] {
         let (end, before) = (len as i64, -(len as i64) - 1);
         refused::<i64>(len, &[end, before, i64::MIN, i64::MAX, 1 << 32, -(1 << 32)]);
         refused::<i32>(len, &[end as i32, before as i32, i32::MIN, i32::MAX, i32::MIN + 1]);
         refused::<u32>(len, &[len as u32, u32::MAX, 1 << 31, u32::MAX - 1, u32::MAX - 2]);
         refused::<u64>(len, &[len as u64, u64::MAX, 1 << 32, 1 << 63, u64::MAX - 2]);
+    }
+}
+
+/// Indices that do not follow each other, and one list for several lanes.
+#[test]
+#[cfg_attr(miri, ignore = "takes long")]
+fn single_elements_by_indices_apart() {
+    let mut numbers = Numbers(11);
+    for count in [40, 1500] {
+        let all = Array1::from_shape_fn(2 * count, |_| numbers.below(400) as i64 - 200);
+        for indices in [all.slice(s![..;2]), all.slice(s![..;-2]), all.slice(s![count..])] {
+            let (data, updates) = (values(200), values(count));
+            let listed: Vec<i64> = indices.to_vec();
+            let sums = summed(&data, &listed, &updates);
+            let mut target = data.clone();
+            target.scatter_elements_inplace(&indices, &updates, ScatterElements::sum(0)).unwrap();
+            assert_eq!(target, sums);
+
+            let gathered: Array1<f32> =
+                listed.iter().map(|&index| data[index.rem_euclid(200) as usize]).collect();
+            assert_eq!(data.gather(&indices, 0).unwrap(), gathered);
+            let lanes = stack![Axis(0), data, -&data, data, -&data, data];
+            let all_gathered = lanes.gather(&indices, 1).unwrap();
+            let lane = |gathered: &Array1<f32>| {
+                stack![Axis(0), *gathered, -gathered, *gathered, -gathered, *gathered]
+            };
+            assert_eq!(all_gathered, lane(&gathered));
+
+            let mut written = data.clone();
+            written
+                .scatter_elements_inplace(&indices, &updates, ScatterElements::along(0))
+                .unwrap();
+            let mut expected = data.clone();
+            for (&index, &update) in listed.iter().zip(&updates) {
+                expected[index.rem_euclid(200) as usize] = update;
+            }
+            assert_eq!(written, expected);
+        }
     }
 }
