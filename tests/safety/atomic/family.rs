@@ -1,7 +1,7 @@
 //! Gathers into an array, scatters and folds in place, of every kind of index.
 
-use ndarray::ArrayD;
-use opkernels::OutOfBounds;
+use ndarray::{Array1, Array2, ArrayD};
+use opkernels::{Error, GatherNd, GatherNdExt, IndexInteger, OutOfBounds, ScatterNd, ScatterNdExt};
 use proptest::prelude::*;
 
 use super::{Case, around_the_grain, assert_all_or_nothing, case, one_case_in, other, small};
@@ -99,5 +99,40 @@ proptest! {
     #[test]
     fn odd_pages_around_the_grain_of_threads(case in case(around_the_grain())) {
         check::<[u64; 300], i32>(&case);
+    }
+}
+
+/// Tuples of which some number other than the first is out of bounds, after more than are resolved
+/// at once: by integers and of lengths of which several are compared together, and of others.
+#[test]
+fn later_numbers_of_tuples() {
+    fn check<I: IndexInteger + Default + From<u8>>(numbers: usize) {
+        const COUNT: usize = 1500;
+        for bad in 1..numbers {
+            let mut indices = Array2::from_elem((COUNT, numbers), I::default());
+            indices[(COUNT - 1, bad)] = 9.into();
+            let before = ArrayD::<f32>::zeros(vec![9; numbers]);
+            let updates = Array1::<f32>::ones(COUNT);
+            let error = Error::IndexOutOfBounds {
+                index: 9,
+                position: vec![COUNT - 1, bad],
+                axis: bad,
+                len: 9,
+            };
+            for how in [ScatterNd::new(), ScatterNd::sum()] {
+                let mut target = before.clone();
+                assert_eq!(target.scatter_nd_inplace(&indices, &updates, how), Err(error.clone()));
+                assert_eq!(target, before);
+            }
+            let mut out = updates.clone();
+            let gathered = before.gather_nd_into(&indices, GatherNd::new(), &mut out);
+            assert_eq!(gathered, Err(error));
+            assert_eq!(out, updates);
+        }
+    }
+    for numbers in 2..=4 {
+        check::<u8>(numbers);
+        check::<i32>(numbers);
+        check::<i64>(numbers);
     }
 }
