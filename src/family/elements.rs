@@ -4,21 +4,28 @@ use super::{Kind, Plan};
 use crate::arguments::resolve_axis;
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::memory::Axes;
+use crate::memory::{Axes, Indices};
 
 impl Plan {
     /// The elements that a gather reads: each index selects the one that has the
     /// index's own coordinates, but for `axis`.
-    pub(crate) fn read_elements(data: &[usize], indices: &[usize], axis: i128) -> Result<Self> {
+    pub(crate) fn read_elements(
+        data: &[usize],
+        indices: &Indices<'_>,
+        axis: i128,
+        policy: Option<Policy>,
+    ) -> Result<Self> {
         let axis = resolve_axis(axis, data.len())?;
-        if indices.len() != data.len() {
-            return Err(Error::GatherRankMismatch { data: data.len(), indices: indices.len() });
+        let ranks = (data.len(), indices.shape().len());
+        if ranks.0 != ranks.1 {
+            return Err(Error::GatherRankMismatch { data: ranks.0, indices: ranks.1 });
         }
-        Self::elements(data, indices, axis)
+        Self::elements(data, indices.shape(), axis)?.reading(policy, data, indices)
     }
 
     /// The elements that a scatter writes. Updates are shaped like the indices,
     /// or are a single value.
+    #[inline(always)]
     pub(crate) fn written_elements(
         data: &[usize],
         indices: &[usize],
@@ -29,7 +36,7 @@ impl Plan {
         if indices.len() != data.len() {
             return Err(Error::RankMismatch { data: data.len(), indices: indices.len() });
         }
-        if indices != updates && !updates.is_empty() {
+        if !(updates.is_empty() || indices.iter().eq(updates)) {
             return Err(Error::UpdatesShapeMismatch {
                 indices: indices.to_vec(),
                 updates: updates.to_vec(),
@@ -39,6 +46,7 @@ impl Plan {
     }
 
     /// Of equal ranks.
+    #[inline(always)]
     fn elements(data: &[usize], indices: &[usize], axis: usize) -> Result<Self> {
         let too_long = |&dim: &usize| dim != axis && indices[dim] > data[dim];
         if let Some(dim) = (0..data.len()).find(too_long) {

@@ -22,7 +22,7 @@ pub(crate) use write::{Writes, fold, write, write_inplace};
 
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::memory::{Along, Axes, Blocks, Indices, Lens, Positions};
+use crate::memory::{Along, Axes, Indices, Lens, Named, Positions};
 
 /// An operation that cannot fail any more, but for its indices.
 #[derive(Debug, Clone)]
@@ -49,50 +49,40 @@ enum Kind {
 }
 
 impl Plan {
-    /// With a policy for indices out of bounds, which must be able to map them.
-    #[inline]
+    /// With what a gather does with indices out of bounds; nothing is what none can do.
+    #[inline(always)]
+    fn reading(
+        self,
+        policy: Option<Policy>,
+        data: &[usize],
+        indices: &Indices<'_>,
+    ) -> Result<Self> {
+        match policy {
+            Some(policy) => self.with(policy, data, indices),
+            None => Err(Error::SkipInGather),
+        }
+    }
+
+    /// With a policy for indices out of bounds, which must be able to map them; or with what
+    /// was decided where the indices are those of a plan, if they are for these axes.
+    #[inline(always)]
     pub(crate) fn with(
-        mut self,
+        self,
         policy: Policy,
         data: &[usize],
-        indices: &[usize],
+        indices: &Indices<'_>,
     ) -> Result<Self> {
-        for axis in self.selected.clone() {
-            policy.on_axis(axis, data[axis], indices)?;
+        let Range { start, end } = self.selected;
+        if matches!(policy, Policy::Clip | Policy::Wrap) {
+            for axis in start..end {
+                policy.on_axis(axis, data[axis], indices.shape())?;
+            }
         }
-        self.policy = policy;
-        Ok(self)
-    }
-
-    /// Decides what was decided where the indices are those of a plan, if they are for
-    /// these axes.
-    pub(crate) fn settle(&mut self, data: &[usize], indices: Indices<'_>) -> Result<()> {
-        match indices.positions() {
-            Some(positions) => self.settle_by(data, positions),
-            None => Ok(()),
-        }
-    }
-
-    fn settle_by(&mut self, data: &[usize], positions: &Positions) -> Result<()> {
-        let numbers = self.selected.len();
-        let lens: SmallVec<[usize; 4]> = match positions.lens() {
-            Lens::One(len) => smallvec![*len; numbers],
-            Lens::Each(lens) => lens.clone(),
+        let policy = match indices.positions() {
+            Some(positions) => settled(policy, data, start..end, positions)?,
+            None => policy,
         };
-        if lens.len() != numbers {
-            return Err(Error::PlanTuples { numbers, lens: lens.to_vec() });
-        }
-        let mut axes = iter::zip(&lens, self.selected.clone());
-        if let Some((&plan, axis)) = axes.find(|&(plan, axis)| *plan != data[axis]) {
-            let len = data[axis];
-            return Err(Error::PlanLength { plan, axis, len });
-        }
-        let (plan, call) = (positions.policy(), self.policy);
-        if plan != Policy::Refuse && call != Policy::Refuse && plan != call {
-            return Err(Error::PlanOutOfBounds { plan: plan.name(), call: call.name() });
-        }
-        self.policy = if positions.has_gaps() { Policy::Skip } else { Policy::Refuse };
-        Ok(())
+        Ok(Plan { policy, ..self })
     }
 
     /// The lengths of what a gather returns and of a scatter's updates.
@@ -118,16 +108,9 @@ impl Plan {
     #[inline]
     fn fits(&self, data: &[usize], indices: &[usize], shape: &[usize]) -> bool {
         let parts = [&data[..self.before], &indices[self.entries.clone()], &data[self.behind..]];
-        let mut at = 0;
-        for part in parts {
-            for expected in part {
-                if shape.get(at) != Some(expected) {
-                    return false;
-                }
-                at += 1;
-            }
-        }
-        at == shape.len()
+        let mut rest = shape.iter();
+        parts.iter().all(|part| part.iter().all(|len| rest.next() == Some(len)))
+            && rest.as_slice().is_empty()
     }
 
     /// Refuses updates that have neither the shape of what a gather returns nor
@@ -167,7 +150,7 @@ impl Plan {
     }
 
     /// Refuses indices out of bounds where the policy does.
-    fn check_indices(&self, data: &[usize], indices: Indices<'_>) -> Result<()> {
+    fn check_indices(&self, data: &[usize], indices: &Indices<'_>) -> Result<()> {
         match self.policy {
             Policy::Refuse => indices.check(self.along(data)),
             Policy::Skip | Policy::Clip | Policy::Wrap => Ok(()),
@@ -176,40 +159,17 @@ impl Plan {
 
     /// The error for the first index out of bounds.
     #[cold]
-    fn first_outside(&self, data: &[usize], indices: Indices<'_>) -> Error {
+    fn first_outside(&self, data: &[usize], indices: &Indices<'_>) -> Error {
         indices.first_outside(self.along(data))
     }
 
-    /// The axes as blocks, where they come to such.
-    fn blocks<'s>(&self, data: &'s [usize], indices: &[usize]) -> Option<Blocks<'s>> {
-        let product = |lens: &[usize]| lens.iter().product::<usize>();
+    /// Which axes are what, of arrays that may be dense and few.
+    fn named(&self) -> Named<'_> {
+        let lanes = self.kind == Kind::Elements;
         let Range { start, end } = self.selected;
-        let along = self.along(data);
-        Some(match self.kind {
-            Kind::Slices | Kind::Tuples => Blocks {
-                batches: product(&data[..self.batch_dims]),
-                around: product(&data[self.batch_dims..start]),
-                along,
-                entries: product(
-                    &indices[self.batch_dims.max(self.entries.start)..self.entries.end],
-                ),
-                lanes: 1,
-                row: product(&data[end..]),
-            },
-            Kind::Elements
-                if indices[..start] == data[..start] && indices[end..] == data[end..] =>
-            {
-                Blocks {
-                    batches: product(&data[..start]),
-                    around: 1,
-                    along,
-                    entries: indices[start],
-                    lanes: product(&data[end..]),
-                    row: 1,
-                }
-            }
-            Kind::Elements => return None,
-        })
+        let (batches, entries) =
+            if lanes { (start, end) } else { (self.batch_dims, self.entries.end) };
+        Named { batches, selected: &self.selected, entries, lanes }
     }
 
     /// Names the axes of the data, of the indices, and of what is gathered or of
@@ -223,6 +183,33 @@ impl Plan {
     }
 }
 
+/// What becomes of indices out of bounds where a plan has decided, if it is one for these axes.
+fn settled(
+    call: Policy,
+    data: &[usize],
+    selected: Range<usize>,
+    positions: &Positions,
+) -> Result<Policy> {
+    let numbers = selected.len();
+    let lens: SmallVec<[usize; 4]> = match positions.lens() {
+        Lens::One(len) => smallvec![*len; numbers],
+        Lens::Each(lens) => lens.clone(),
+    };
+    if lens.len() != numbers {
+        return Err(Error::PlanTuples { numbers, lens: lens.to_vec() });
+    }
+    let mut axes = iter::zip(&lens, selected);
+    if let Some((&plan, axis)) = axes.find(|&(plan, axis)| *plan != data[axis]) {
+        let len = data[axis];
+        return Err(Error::PlanLength { plan, axis, len });
+    }
+    let plan = positions.policy();
+    if plan != Policy::Refuse && call != Policy::Refuse && plan != call {
+        return Err(Error::PlanOutOfBounds { plan: plan.name(), call: call.name() });
+    }
+    Ok(if positions.has_gaps() { Policy::Skip } else { Policy::Refuse })
+}
+
 /// A number of batch dimensions counted from the front, where it is at most
 /// `most`.
 #[inline]
@@ -232,7 +219,7 @@ fn batch_dims_of(given: i128, indices_rank: usize, most: usize) -> Option<usize>
 }
 
 /// Refuses data and indices that differ along their batch dimensions.
-#[inline]
+#[inline(always)]
 fn check_batch(batch_dims: usize, data: &[usize], indices: &[usize]) -> Result<()> {
     if batch_dims == 0 || data[..batch_dims] == indices[..batch_dims] {
         return Ok(());

@@ -12,8 +12,8 @@ use crate::memory::{Filled, Indices, Transfer, cloned, filled};
 
 /// The attributes of a gather.
 pub(crate) trait Reads<A> {
-    /// The checked plan for data and indices of these shapes.
-    fn plan(&self, data: &[usize], indices: &[usize]) -> Result<Plan>;
+    /// The checked plan for data of this shape and these indices, which may be those of a plan.
+    fn plan(&self, data: &[usize], indices: &Indices<'_>) -> Result<Plan>;
     /// What to do with indices out of bounds.
     fn mode(&self) -> &OutOfBounds<A>;
 }
@@ -22,14 +22,15 @@ pub(crate) trait Reads<A> {
 pub(crate) fn read<A, D, O>(
     attributes: &dyn Reads<A>,
     data: &ArrayRef<A, D>,
-    indices: Indices<'_>,
+    indices: &Indices<'_>,
 ) -> Result<Array<A, O>>
 where
     A: Clone + Send + Sync,
     D: Dimension,
     O: Dimension,
 {
-    let plan = planned(attributes, data.shape(), indices)?;
+    let plan = &planned(attributes, data.shape(), indices);
+    let plan = plan.as_ref().map_err(Error::clone)?;
     let shape: O = plan.shape(data.shape(), indices.shape());
     let fill = value(attributes.mode());
     if const { mem::needs_drop::<A>() } {
@@ -46,7 +47,7 @@ where
 pub(crate) fn read_into<A, D, O>(
     attributes: &dyn Reads<A>,
     data: &ArrayRef<A, D>,
-    indices: Indices<'_>,
+    indices: &Indices<'_>,
     out: &mut O,
 ) -> Result<()>
 where
@@ -54,7 +55,8 @@ where
     D: Dimension,
     O: OutputArray<A> + ?Sized,
 {
-    let plan = planned(attributes, data.shape(), indices)?;
+    let plan = &planned(attributes, data.shape(), indices);
+    let plan = plan.as_ref().map_err(Error::clone)?;
     plan.check_output(data.shape(), indices.shape(), out.lengths())?;
     // An error must not cost a copy of an array that is shared.
     let checked = out.is_copied();
@@ -67,15 +69,13 @@ where
 }
 
 /// The plan of a gather, whose indices may be those of a plan.
-fn planned<A>(attributes: &dyn Reads<A>, data: &[usize], indices: Indices<'_>) -> Result<Plan> {
+fn planned<A>(attributes: &dyn Reads<A>, data: &[usize], indices: &Indices<'_>) -> Result<Plan> {
     let skips = indices.positions().is_some_and(|made| made.policy() == Policy::Skip);
     if skips && value(attributes.mode()).is_none() {
-        let (plan, call) = (Policy::Skip.name(), attributes.mode().reading()?.name());
-        return Err(Error::PlanOutOfBounds { plan, call });
+        let call = attributes.mode().reading().ok_or(Error::SkipInGather)?;
+        return Err(Error::PlanOutOfBounds { plan: Policy::Skip.name(), call: call.name() });
     }
-    let mut plan = attributes.plan(data, indices.shape())?;
-    plan.settle(data, indices)?;
-    Ok(plan)
+    attributes.plan(data, indices)
 }
 
 /// What fills slices that indices out of bounds select, if anything.
@@ -130,19 +130,16 @@ impl Plan {
     fn read<'id>(
         &self,
         transfer: &Transfer<'_, 'id>,
-        indices: Indices<'_>,
+        indices: &Indices<'_>,
         untouched: bool,
     ) -> Result<Filled<'id>> {
         if transfer.to().is_empty() && self.policy == Policy::Refuse {
             self.check_indices(transfer.from().shape(), indices)?;
         }
         let data = transfer.from().shape();
-        let few = self.blocks(data, indices.shape());
-        let filled = few
-            .and_then(|blocks| transfer.gather_few(indices, self.policy, &blocks))
-            .unwrap_or_else(|| {
-                transfer.gather(indices, self.policy, untouched, |axes| self.name(axes))
-            });
+        let filled = transfer.gather_few(indices, self.policy, self.named()).unwrap_or_else(|| {
+            transfer.gather(indices, self.policy, untouched, |axes| self.name(axes))
+        });
         filled.ok_or_else(|| self.first_outside(data, indices))
     }
 }

@@ -4,11 +4,23 @@ use super::{Kind, Plan, batch_dims_of, check_batch};
 use crate::arguments::resolve_axis;
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::memory::Axes;
+use crate::memory::{Axes, Indices};
 
 impl Plan {
+    /// The slices that a gather reads.
+    pub(crate) fn read_slices(
+        data: &[usize],
+        indices: &Indices<'_>,
+        axis: i128,
+        batch_dims: i128,
+        policy: Option<Policy>,
+    ) -> Result<Self> {
+        Self::slices(data, indices.shape(), axis, batch_dims)?.reading(policy, data, indices)
+    }
+
     /// Each index selects a slice along `axis`; data and indices share the first
     /// `batch_dims` dimensions.
+    #[inline(always)]
     pub(crate) fn slices(
         data: &[usize],
         indices: &[usize],
@@ -40,6 +52,7 @@ impl Plan {
     }
 }
 
+#[inline(always)]
 fn resolve_batch_dims(
     given: i128,
     data: &[usize],
@@ -47,8 +60,9 @@ fn resolve_batch_dims(
     axis: usize,
 ) -> Result<usize> {
     let (data_rank, indices_rank) = (data.len(), indices.len());
-    let batch_dims = batch_dims_of(given, indices_rank, data_rank.min(indices_rank))
-        .ok_or(Error::BatchDimsOutOfRange { batch_dims: given, data_rank, indices_rank })?;
+    let Some(batch_dims) = batch_dims_of(given, indices_rank, data_rank.min(indices_rank)) else {
+        return Err(Error::BatchDimsOutOfRange { batch_dims: given, data_rank, indices_rank });
+    };
     if batch_dims > axis {
         return Err(Error::BatchDimsBeyondAxis { batch_dims, axis });
     }

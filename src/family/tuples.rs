@@ -3,18 +3,31 @@
 use super::{Kind, Plan, batch_dims_of, check_batch};
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::memory::Axes;
+use crate::memory::{Axes, Indices};
 
 impl Plan {
+    /// The tuples that a gather reads.
+    pub(crate) fn read_tuples(
+        data: &[usize],
+        indices: &Indices<'_>,
+        batch_dims: i128,
+        policy: Option<Policy>,
+    ) -> Result<Self> {
+        Self::tuples(data, indices.shape(), batch_dims)?.reading(policy, data, indices)
+    }
+
     /// The last axis of the indices holds tuples, each of which selects along as
     /// many axes of the data, behind the first `batch_dims`.
+    #[inline(always)]
     pub(crate) fn tuples(data: &[usize], indices: &[usize], batch_dims: i128) -> Result<Self> {
         let (data_rank, indices_rank) = (data.len(), indices.len());
         let Some((&numbers, entries)) = indices.split_last() else {
             return Err(Error::NoTuples);
         };
-        let batch_dims = batch_dims_of(batch_dims, indices_rank, data_rank.min(entries.len()))
-            .ok_or(Error::TupleBatchDimsOutOfRange { batch_dims, data_rank, indices_rank })?;
+        let most = data_rank.min(entries.len());
+        let Some(batch_dims) = batch_dims_of(batch_dims, indices_rank, most) else {
+            return Err(Error::TupleBatchDimsOutOfRange { batch_dims, data_rank, indices_rank });
+        };
         if !(1..=data_rank - batch_dims).contains(&numbers) {
             return Err(Error::TupleLengthOutOfRange { len: numbers, data_rank, batch_dims });
         }

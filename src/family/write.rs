@@ -14,29 +14,18 @@ use crate::roll::{copy_over, standard_copy};
 
 /// The attributes of a scatter.
 pub(crate) trait Writes {
-    /// The checked plan for data, indices and updates of these shapes.
-    fn plan(&self, data: &[usize], indices: &[usize], updates: &[usize]) -> Result<Plan>;
+    /// The checked plan for data and updates of these shapes and these indices, which may be
+    /// those of a plan.
+    fn plan(&self, data: &[usize], indices: &Indices<'_>, updates: &[usize]) -> Result<Plan>;
     /// What becomes of targets and their updates.
     fn combining(&self) -> &Combining;
-}
-
-/// The plan of a scatter, whose indices may be those of a plan.
-fn planned(
-    attributes: &dyn Writes,
-    data: &[usize],
-    indices: Indices<'_>,
-    updates: &[usize],
-) -> Result<Plan> {
-    let mut plan = attributes.plan(data, indices.shape(), updates)?;
-    plan.settle(data, indices)?;
-    Ok(plan)
 }
 
 /// A copy of the data with updates combined into it.
 pub(crate) fn write<A, D, U>(
     attributes: &dyn Writes,
     data: &ArrayRef<A, D>,
-    indices: Indices<'_>,
+    indices: &Indices<'_>,
     updates: &ArrayView<'_, A, U>,
 ) -> Result<Array<A, D>>
 where
@@ -46,19 +35,21 @@ where
 {
     let combining = attributes.combining();
     let kernels = reduction::of::<A>(combining.reduction)?;
-    let plan = planned(attributes, data.shape(), indices, updates.shape())?;
-    let mut target = standard_copy(data)?;
-    let indices = plan.of_rows(indices);
-    let written = Written { plan: &plan, indices, untouched: false };
-    written.combine(&mut target, updates, kernels, combining)?;
-    Ok(target)
+    let plan = &attributes.plan(data.shape(), indices, updates.shape());
+    let plan = plan.as_ref().map_err(Error::clone)?;
+    let mut made = standard_copy(data);
+    let Ok(target) = &mut made else { return made };
+    let indices = &plan.of_rows(indices);
+    let written = Written { plan, indices, untouched: false };
+    written.combine(target, updates, kernels, combining)?;
+    made
 }
 
 /// Combines updates with the target.
 pub(crate) fn write_inplace<T, U>(
     attributes: &dyn Writes,
     target: &mut T,
-    indices: Indices<'_>,
+    indices: &Indices<'_>,
     updates: &ArrayView<'_, T::Elem, U>,
 ) -> Result<()>
 where
@@ -68,8 +59,9 @@ where
     let combining = attributes.combining();
     let kernels = reduction::of::<T::Elem>(combining.reduction)?;
     let shape = target.as_array().shape();
-    let plan = planned(attributes, shape, indices, updates.shape())?;
-    let indices = plan.of_rows(indices);
+    let plan = &attributes.plan(shape, indices, updates.shape());
+    let plan = plan.as_ref().map_err(Error::clone)?;
+    let indices = &plan.of_rows(indices);
     let bytes = target.as_array().len().saturating_mul(size_of::<T::Elem>());
     let discards = const { !mem::needs_drop::<T::Elem>() }
         && combining.reduction != Reduction::Mean
@@ -79,21 +71,21 @@ where
         // To copy a target there and back costs less than to look at so many
         // indices before the first is used.
         if let Ok(mut copy) = standard_copy(target.as_array()) {
-            let written = Written { plan: &plan, indices, untouched: false };
+            let written = Written { plan, indices, untouched: false };
             written.combine(&mut copy, updates, kernels, combining)?;
             copy_over(&copy, target.as_array_mut());
             return Ok(());
         }
     }
     let (target, untouched) = plan.own(target, indices)?;
-    Written { plan: &plan, indices, untouched }.combine(target, updates, kernels, combining)
+    Written { plan, indices, untouched }.combine(target, updates, kernels, combining)
 }
 
 /// Changes the target by a function of the caller's.
 pub(crate) fn fold<T, V, U, F>(
     attributes: &dyn Writes,
     target: &mut T,
-    indices: Indices<'_>,
+    indices: &Indices<'_>,
     updates: &ArrayView<'_, V, U>,
     fold: &F,
 ) -> Result<()>
@@ -104,11 +96,12 @@ where
     F: Fn(&mut T::Elem, &V) + Sync,
 {
     let shape = target.as_array().shape();
-    let plan = planned(attributes, shape, indices, updates.shape())?;
-    let indices = plan.of_rows(indices);
+    let plan = &attributes.plan(shape, indices, updates.shape());
+    let plan = plan.as_ref().map_err(Error::clone)?;
+    let indices = &plan.of_rows(indices);
     let (target, untouched) = plan.own(target, indices)?;
     let folding = Folding::new(fold);
-    let written = Written { plan: &plan, indices, untouched };
+    let written = Written { plan, indices, untouched };
     match plan.one_for_all(target.shape(), indices, updates)? {
         Some(updates) => written.run(&Scattering::fold(target, &updates, indices, &folding)),
         None => written.run(&Scattering::fold(target, updates, indices, &folding)),
@@ -125,11 +118,11 @@ impl Plan {
 
     /// Indices of elements that each repeat along a row select the row.
     #[inline]
-    fn of_rows<'i>(&self, indices: Indices<'i>) -> Indices<'i> {
+    fn of_rows<'i>(&self, indices: &Indices<'i>) -> Indices<'i> {
         if self.kind == Kind::Elements && self.selected.end < self.indices_rank {
             return indices.of_rows(self.selected.start);
         }
-        indices
+        *indices
     }
 
     /// The target to write to, and whether an error must still leave it
@@ -137,7 +130,7 @@ impl Plan {
     fn own<'t, T: AsArrayMut + ?Sized>(
         &self,
         target: &'t mut T,
-        indices: Indices<'_>,
+        indices: &Indices<'_>,
     ) -> Result<(&'t mut Elements<T>, bool)> {
         let checked = target.may_be_shared();
         if checked {
@@ -151,7 +144,7 @@ impl Plan {
     fn one_for_all<'u, A, U: Dimension>(
         &self,
         data: &[usize],
-        indices: Indices<'_>,
+        indices: &Indices<'_>,
         updates: &'u ArrayView<'_, A, U>,
     ) -> Result<Option<ArrayView<'u, A, IxDyn>>> {
         if updates.ndim() > 0 {
@@ -172,7 +165,7 @@ impl Plan {
 /// A scatter whose types do not matter any more.
 struct Written<'p> {
     plan: &'p Plan,
-    indices: Indices<'p>,
+    indices: &'p Indices<'p>,
     untouched: bool,
 }
 
@@ -224,8 +217,7 @@ impl Written<'_> {
             return plan.check_indices(scattering.target().shape(), indices);
         }
         let data = scattering.target().shape();
-        let few = plan.blocks(data, indices.shape());
-        let all = match few.and_then(|blocks| scattering.run_few(plan.policy, &blocks)) {
+        let all = match scattering.run_few(plan.policy, plan.named()) {
             Some(all) => all,
             None => scattering.run(plan.policy, untouched, |axes| plan.name(axes))?,
         };

@@ -74,7 +74,7 @@ pub trait GatherExt: AsArrayRef {
         Self::Dim: RemoveAxis,
         <Self::Dim as Dimension>::Smaller: DimAdd<I::Dim>,
     {
-        family::read(&Gather::along(axis), self.as_array(), indices.hold().indices())
+        family::read(&Gather::along(axis), self.as_array(), &indices.hold().indices())
     }
 
     /// Returns the slices of `self` that `indices` select, with batch dimensions
@@ -128,7 +128,7 @@ pub trait GatherExt: AsArrayRef {
         I: AsIndices + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::read(&attributes.into_attributes(), self.as_array(), indices.hold().indices())
+        family::read(&attributes.into_attributes(), self.as_array(), &indices.hold().indices())
     }
 
     /// Writes what [`gather_with`](Self::gather_with) returns into `out`, an
@@ -186,7 +186,7 @@ pub trait GatherExt: AsArrayRef {
         family::read_into(
             &attributes.into_attributes(),
             self.as_array(),
-            indices.hold().indices(),
+            &indices.hold().indices(),
             out,
         )
     }

@@ -4,11 +4,11 @@ use super::Gather;
 use crate::error::Result;
 use crate::family::{Plan, Reads};
 use crate::index::OutOfBounds;
+use crate::memory::Indices;
 
 impl<A> Reads<A> for Gather<A> {
-    fn plan(&self, data: &[usize], indices: &[usize]) -> Result<Plan> {
-        let plan = Plan::slices(data, indices, self.axis, self.batch_dims)?;
-        plan.with(self.out_of_bounds.reading()?, data, indices)
+    fn plan(&self, data: &[usize], indices: &Indices<'_>) -> Result<Plan> {
+        Plan::read_slices(data, indices, self.axis, self.batch_dims, self.out_of_bounds.reading())
     }
 
     fn mode(&self) -> &OutOfBounds<A> {

@@ -68,7 +68,7 @@ pub trait GatherElementsExt: AsArrayRef {
         I: AsIndices + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::read(&GatherElements::along(axis), self.as_array(), indices.hold().indices())
+        family::read(&GatherElements::along(axis), self.as_array(), &indices.hold().indices())
     }
 
     /// Returns what [`gather_elements`](Self::gather_elements) does, with a
@@ -111,7 +111,7 @@ pub trait GatherElementsExt: AsArrayRef {
         I: AsIndices + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::read(&attributes.into_attributes(), self.as_array(), indices.hold().indices())
+        family::read(&attributes.into_attributes(), self.as_array(), &indices.hold().indices())
     }
 
     /// Writes what [`gather_elements_with`](Self::gather_elements_with) returns
@@ -163,7 +163,7 @@ pub trait GatherElementsExt: AsArrayRef {
         family::read_into(
             &attributes.into_attributes(),
             self.as_array(),
-            indices.hold().indices(),
+            &indices.hold().indices(),
             out,
         )
     }

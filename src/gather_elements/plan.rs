@@ -4,11 +4,11 @@ use super::GatherElements;
 use crate::error::Result;
 use crate::family::{Plan, Reads};
 use crate::index::OutOfBounds;
+use crate::memory::Indices;
 
 impl<A> Reads<A> for GatherElements<A> {
-    fn plan(&self, data: &[usize], indices: &[usize]) -> Result<Plan> {
-        let plan = Plan::read_elements(data, indices, self.axis)?;
-        plan.with(self.out_of_bounds.reading()?, data, indices)
+    fn plan(&self, data: &[usize], indices: &Indices<'_>) -> Result<Plan> {
+        Plan::read_elements(data, indices, self.axis, self.out_of_bounds.reading())
     }
 
     fn mode(&self) -> &OutOfBounds<A> {

@@ -70,7 +70,7 @@ pub trait GatherNdExt: AsArrayRef {
         I: AsIndices + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::read(&GatherNd::new(), self.as_array(), indices.hold().indices())
+        family::read(&GatherNd::new(), self.as_array(), &indices.hold().indices())
     }
 
     /// Returns what [`gather_nd`](Self::gather_nd) does, with batch dimensions
@@ -121,7 +121,7 @@ pub trait GatherNdExt: AsArrayRef {
         I: AsIndices + ?Sized,
         Self::Elem: Clone + Send + Sync,
     {
-        family::read(&attributes.into_attributes(), self.as_array(), indices.hold().indices())
+        family::read(&attributes.into_attributes(), self.as_array(), &indices.hold().indices())
     }
 
     /// Writes what [`gather_nd_with`](Self::gather_nd_with) returns into `out`,
@@ -173,7 +173,7 @@ pub trait GatherNdExt: AsArrayRef {
         family::read_into(
             &attributes.into_attributes(),
             self.as_array(),
-            indices.hold().indices(),
+            &indices.hold().indices(),
             out,
         )
     }

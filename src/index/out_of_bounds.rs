@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 
 use super::Policy;
-use crate::error::{Error, Result};
 
 /// What to do with an index outside `-len..=len - 1`.
 ///
@@ -51,12 +50,13 @@ pub enum OutOfBounds<V = Infallible> {
 }
 
 impl<V> OutOfBounds<V> {
-    /// What a gather does with an index.
-    pub(crate) fn reading(&self) -> Result<Policy> {
-        Ok(match self {
+    /// What a gather does with an index, if it is something that one can do.
+    #[inline]
+    pub(crate) fn reading(&self) -> Option<Policy> {
+        Some(match self {
             OutOfBounds::Error => Policy::Refuse,
             OutOfBounds::Fill(_) => Policy::Skip,
-            OutOfBounds::Skip => return Err(Error::SkipInGather),
+            OutOfBounds::Skip => return None,
             OutOfBounds::Clip => Policy::Clip,
             OutOfBounds::Wrap => Policy::Wrap,
         })

@@ -10,24 +10,48 @@
 //! ```
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use super::buffer::Buffer;
-use super::indices::{Along, Indices};
+use super::indices::Indices;
 use super::strided::Layout;
 use super::tile::{Next, Places, Steps, Tile};
-use super::walk::{Component, Components, is_far, is_spread};
+use super::walk::{Component, is_far, is_spread};
 use crate::index::Policy;
 use crate::threshold::threshold;
 
-/// Lengths of blocks of axes; see the [module](self).
+/// Which axes of a call's arrays are what.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Blocks<'a> {
+pub(crate) struct Named<'n> {
+    /// How many axes, the first ones, all arrays have in common.
     pub(crate) batches: usize,
-    pub(crate) around: usize,
-    pub(crate) along: Along<'a>,
+    /// The axes that indices select along.
+    pub(crate) selected: &'n Range<usize>,
+    /// Where the axes of the indices end that hold entries.
     pub(crate) entries: usize,
-    pub(crate) lanes: usize,
-    pub(crate) row: usize,
+    /// Whether those behind are lanes, and not the numbers of a tuple.
+    pub(crate) lanes: bool,
+}
+
+/// Dense arrays of few elements, as blocks of axes; see the [module](self).
+///
+/// Invariant: `selected`, `indices` and `listed` are dense, and of as many elements as the
+/// lengths of their blocks say.
+#[derive(Debug)]
+pub(super) struct Few<'a> {
+    /// Not `Skip`.
+    policy: Policy,
+    selected: *mut u8,
+    indices: &'a Indices<'a>,
+    listed: *mut u8,
+    batches: usize,
+    around: usize,
+    lens: &'a [usize],
+    entries: usize,
+    lanes: usize,
+    row: usize,
+    /// The sizes of elements of `selected` and of `listed`, in bytes.
+    sizes: (usize, usize),
 }
 
 /// More entries than that are much work beside finding out how to walk.
@@ -36,53 +60,68 @@ const ENTRIES: usize = threshold(1024, 4);
 /// And more bytes.
 const BYTES: usize = threshold(16 << 10, 128);
 
-/// What is known of the three arrays of a call.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Arrays<'a> {
-    pub(super) selected: (*mut u8, Layout<'a>),
-    pub(super) indices: Indices<'a>,
-    pub(super) listed: (*mut u8, Layout<'a>),
-}
+/// Tuples of more numbers are rare.
+const NUMBERS: usize = 4;
 
-impl Blocks<'_> {
-    /// Whether these are the blocks of dense arrays of few elements.
-    #[inline]
-    fn are_of(&self, arrays: &Arrays<'_>) -> bool {
-        let times = usize::saturating_mul;
-        let Blocks { batches, around, along, entries, lanes, row } = *self;
-        let (selected, listed) = (arrays.selected.1, arrays.listed.1);
-        let count = times(times(batches, entries), lanes);
-        let numbers = along.lens.len();
-        let written = times(times(around, count), times(row, listed.size()));
-        let few = (1..=ENTRIES).contains(&count) && (1..=BYTES).contains(&written);
-        let indexed = if along.tuples { numbers >= 1 } else { numbers == 1 };
-        if !few || !indexed || (batches > 1 && around > 1) || around > 4 * count {
-            return false;
-        }
-        let slices = times(times(batches, around), times(lanes, times(row, selected.size())));
-        let reach = along.lens.iter().fold(slices, |reach, len| times(reach, *len));
-        listed.dense_bytes() == Some(written)
-            && selected.dense_bytes() == Some(reach)
-            && arrays.indices.layout().dense_bytes()
-                == Some(times(times(count, numbers), arrays.indices.size()))
-    }
+/// Where an array starts, and its layout.
+type Array<'a> = (*mut u8, &'a Layout<'a>);
 
-    /// The numbers of an index of so many bytes, among elements of so many, and how far what
-    /// one of the batches, or of the turns around, selects among is from the next.
+impl<'a> Few<'a> {
+    /// The arrays of a call, if they are dense, what they hold is little, and every index
+    /// selects something or is refused.
     #[inline(always)]
-    fn components(&self, element: usize, index: isize) -> (Components, isize) {
-        let mut step = (self.lanes * self.row * element) as isize;
-        let mut components = Components::new();
-        for (number, &len) in self.along.lens.iter().enumerate().rev() {
-            components.push(Component { len, step, at: number as isize * index });
-            step = step.wrapping_mul(len as isize);
+    pub(super) fn of(
+        policy: Policy,
+        named: Named<'_>,
+        (selected, data): Array<'a>,
+        indices: &'a Indices<'a>,
+        (listed, list): Array<'a>,
+    ) -> Option<Self> {
+        let lens = data.shape().get(named.selected.clone())?;
+        let written = list.dense_bytes()?;
+        let (size, listed_size) = (data.size(), list.size());
+        let little = (1..=BYTES).contains(&written);
+        if policy == Policy::Skip || !little || !(1..=NUMBERS).contains(&lens.len()) {
+            return None;
         }
-        components.reverse();
-        (components, step)
+        let Range { start, end } = *named.selected;
+        let [batches, around, reach, row] = data.blocks([named.batches, start, end])?;
+        let [same, entries, behind, _] =
+            indices.layout().blocks([named.batches, named.entries, usize::MAX])?;
+        let (numbers, lanes, row) = if named.lanes { (1, row, 1) } else { (behind, 1, row) };
+        if same != batches || lens.len() != numbers || (named.lanes && behind != lanes) {
+            return None;
+        }
+        let count = batches * entries * lanes;
+        let elements = (around * row).checked_mul(count)?;
+        let whole = reach > 0 && elements.checked_mul(listed_size) == Some(written);
+        // Turns of a tile's outer loop take longer than its entries.
+        let slow = (batches > 1 && around > 1) || around > 4 * count;
+        if !whole || count > ENTRIES || slow {
+            return None;
+        }
+        let sizes = (size, listed_size);
+        Some(Few {
+            policy,
+            selected,
+            indices,
+            listed,
+            batches,
+            around,
+            lens,
+            entries,
+            lanes,
+            row,
+            sizes,
+        })
     }
 
-    /// Adds to the offset that each index selects where its batch begins, and its lane: these
-    /// are so many bytes apart.
+    /// How many elements follow each other behind those that an index selects.
+    pub(super) fn row(&self) -> usize {
+        self.row
+    }
+
+    /// Adds to the offsets of all entries where their batches begin, and their lanes.
     fn add_bases(&self, offsets: &mut [isize], batch: isize, lane: isize) {
         let ramp = |offsets: &mut [isize], first: isize, step: isize| {
             let mut at = first;
@@ -106,62 +145,62 @@ impl Blocks<'_> {
         }
     }
 
-    /// Runs kernels with all entries of arrays that these are the blocks of; tells
-    /// whether no index was refused, before any of them runs.
+    /// Resolves all indices, then runs a kernel over a tile of all entries. False where an
+    /// index is refused, before anything is written.
     ///
     /// # Safety
-    /// The arrays are borrowed, those that the kernels write exclusively, and
-    /// `kernel` is made for tiles of their elements with rows of this length.
+    /// The kernel is one for elements of these arrays and the blocks' rows. The arrays may be
+    /// read, and the one that it writes is nobody else's.
     #[allow(unsafe_code)]
-    pub(super) unsafe fn run(
-        &self,
-        arrays: &Arrays<'_>,
-        policy: Policy,
-        kernel: impl FnOnce(&Tile<'_>),
-    ) -> Option<bool> {
-        let sized = policy != Policy::Skip && Indices::can_map_on(policy, self.along.lens);
-        if !sized || !self.are_of(arrays) {
-            return None;
+    #[inline(always)]
+    pub(super) unsafe fn run(&self, kernel: impl FnOnce(&Tile<'_>)) -> bool {
+        let Few { policy, batches, around, lens, entries, lanes, row, .. } = *self;
+        let (selected, listed) = self.sizes;
+        let count = batches * entries * lanes;
+        let size = self.indices.size() as isize;
+        let mut components = [Component { len: 0, step: 0, at: 0 }; NUMBERS];
+        let components = &mut components[..lens.len()];
+        // A product of steps is less than the dense array that it is one of.
+        let mut batch = (lanes * row * selected) as isize;
+        for (number, (one, &len)) in components.iter_mut().zip(lens).enumerate().rev() {
+            *one = Component { len, step: batch, at: number as isize * size };
+            batch = batch.wrapping_mul(len as isize);
         }
-        let Blocks { batches, around, entries, lanes, row, .. } = *self;
-        let (selected, listed) = (arrays.selected.1.size(), arrays.listed.1.size());
         let mut slots = [[MaybeUninit::uninit(); ENTRIES]; 2];
         let [offsets, others] = &mut slots;
         let (mut offsets, mut others) = (Buffer::new(offsets), Buffer::new(others));
-        let count = batches * entries * lanes;
-        let size = arrays.indices.size() as isize;
-        let (components, batch) = self.components(selected, size);
-        let lane = (0, components.len() as isize * size);
-        // SAFETY: the indices are dense and have so many numbers (`are_of`).
+        let lane = (0, lens.len() as isize * size);
+        // SAFETY: the indices are dense, as many, and of so many numbers (the invariant).
         let resolved = unsafe {
             let (offsets, others) = (&mut offsets, &mut others);
-            arrays.indices.resolve_all(lane, count, &components, policy, offsets, others)
+            self.indices.resolve_all(lane, count, components, policy, offsets, others)
         };
         if resolved.is_none() {
-            return Some(false);
+            return false;
         }
         if batches > 1 || lanes > 1 {
             self.add_bases(offsets.values_mut(), batch, (row * selected) as isize);
         }
         let steps = |len, selected, listed| Steps { len, selected, listed };
         let tile = Tile {
-            selected: arrays.selected.0,
-            listed: arrays.listed.0,
+            selected: self.selected,
+            listed: self.listed,
+            // With more than one turn there is one batch.
             outer: steps(around, batch, (count * row * listed) as isize),
             offsets: offsets.values(),
             places: Places::Every((row * listed) as isize),
             inner: steps(row, selected as isize, listed as isize),
             size: listed,
-            spread: is_spread(&components),
+            spread: is_spread(components),
             apart: 0,
             long: false,
             next: Next::NONE,
         };
-        if tile.spread && is_far(&components, row) {
+        if tile.spread && is_far(components, row) {
             tile.ask_early();
         }
         kernel(&tile);
-        Some(true)
+        true
     }
 }
 
@@ -172,46 +211,40 @@ mod tests {
     use super::*;
     use crate::memory::copy::Transfer;
 
-    const BLOCKS: Blocks<'_> = Blocks {
-        batches: 1,
-        around: 2,
-        along: Along { axis: 1, lens: &[3], tuples: false },
-        entries: 2,
-        lanes: 1,
-        row: 1,
-    };
+    /// An index of `[1, 2]` selects along the second of two axes of `[2, 3]`.
+    const SELECTED: Range<usize> = 1..2;
+    const NAMED: Named<'_> = Named { batches: 0, selected: &SELECTED, entries: 1, lanes: false };
 
-    /// What is gathered by blocks that are said to be those of the arrays.
-    fn gathered(blocks: &Blocks<'_>, policy: Policy) -> Option<[[i32; 2]; 2]> {
+    fn gathered(named: Named<'_>, policy: Policy) -> Option<[[i32; 2]; 2]> {
         let (data, indices) = (array![[1, 2, 3], [4, 5, 6]], array![2_i64, -3]);
         let mut out = array![[0, 0], [0, 0]];
         let transfer = Transfer::over(&data, None, &mut out);
-        transfer.gather_few(Indices::of(&indices), policy, blocks)??;
+        transfer.gather_few(&Indices::of(&indices), policy, named)??;
         Some([[out[[0, 0]], out[[0, 1]]], [out[[1, 0]], out[[1, 1]]]])
     }
 
     #[test]
-    fn blocks_of_other_arrays_are_refused() {
-        assert_eq!(gathered(&BLOCKS, Policy::Refuse), Some([[3, 1], [6, 4]]));
-        let lens: &[usize] = &[3, 1];
+    fn axes_that_do_not_fit_the_arrays_are_refused() {
+        assert_eq!(gathered(NAMED, Policy::Refuse), Some([[3, 1], [6, 4]]));
         let others = [
-            Blocks { batches: 2, around: 1, entries: 1, ..BLOCKS },
-            Blocks { around: usize::MAX / 2 + 2, ..BLOCKS },
-            Blocks { entries: usize::MAX, lanes: usize::MAX, ..BLOCKS },
-            Blocks { entries: 1, lanes: 2, ..BLOCKS },
-            Blocks { along: Along { axis: 1, lens: &[2], tuples: false }, ..BLOCKS },
-            Blocks { along: Along { axis: 1, lens: &[], tuples: true }, ..BLOCKS },
-            Blocks { along: Along { axis: 1, lens, tuples: true }, ..BLOCKS },
-            Blocks { row: 0, ..BLOCKS },
+            Named { batches: 1, ..NAMED },
+            Named { batches: usize::MAX, ..NAMED },
+            Named { entries: 0, ..NAMED },
+            Named { entries: 0, lanes: true, ..NAMED },
+            Named { selected: &(0..1), ..NAMED },
+            Named { selected: &(0..2), ..NAMED },
+            Named { selected: &(1..1), ..NAMED },
+            Named { selected: &(2..3), ..NAMED },
+            Named { selected: &(0..2), entries: 0, ..NAMED },
         ];
-        for blocks in others {
-            assert_eq!(gathered(&blocks, Policy::Refuse), None, "{blocks:?}");
+        for named in others {
+            assert_eq!(gathered(named, Policy::Refuse), None, "{named:?}");
         }
     }
 
     #[test]
     fn what_selects_nothing_is_left_to_a_walk() {
-        assert_eq!(gathered(&BLOCKS, Policy::Skip), None);
-        assert!(gathered(&BLOCKS, Policy::Wrap).is_some());
+        assert_eq!(gathered(NAMED, Policy::Skip), None);
+        assert!(gathered(NAMED, Policy::Wrap).is_some());
     }
 }

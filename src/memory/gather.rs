@@ -3,7 +3,7 @@
 use super::copy::stage::is_past;
 use super::copy::{Gather, Transfer};
 use super::cpu::{LINE, is_streamed, of_caches};
-use super::few::{Arrays, Blocks};
+use super::few::{Few, Named};
 use super::indexed::{Cut, Run, is_chunk, unit};
 use super::indices::{CHUNK, Indices};
 use super::output::Filled;
@@ -19,13 +19,13 @@ impl<'id> Transfer<'_, 'id> {
     /// may have been written to, unless `untouched` asks that it be not.
     pub(crate) fn gather(
         &self,
-        indices: Indices<'_>,
+        indices: &Indices<'_>,
         policy: Policy,
         untouched: bool,
         name: impl FnOnce(&mut Axes<'_>),
     ) -> Option<Filled<'id>> {
         assert!(policy != Policy::Skip || self.fill.is_some(), "a gather cannot skip");
-        let mut axes = Axes::new(self.from(), Some(indices.layout()), self.to());
+        let mut axes = Axes::new(*self.from(), Some(*indices.layout()), *self.to());
         name(&mut axes);
         if let Some(walk) = axes.finish() {
             assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
@@ -52,28 +52,25 @@ impl<'id> Transfer<'_, 'id> {
 }
 
 impl<'id> Transfer<'_, 'id> {
-    /// The same where arrays are dense and elements few, which it tells from their blocks;
+    /// The same where arrays are dense and elements few, of axes that are named;
     /// else nothing. False where an index is refused, before anything is written.
     pub(crate) fn gather_few(
         &self,
-        indices: Indices<'_>,
+        indices: &Indices<'_>,
         policy: Policy,
-        blocks: &Blocks<'_>,
+        named: Named<'_>,
     ) -> Option<Option<Filled<'id>>> {
-        let arrays = Arrays {
-            selected: (self.from.start().cast_mut(), self.from()),
-            indices,
-            listed: (self.to.start(), self.to()),
-        };
+        let selected = (self.from.start().cast_mut(), self.from());
+        let few = &Few::of(policy, named, selected, indices, (self.to.start(), self.to()));
+        let few = few.as_ref()?;
         let size = self.copier.size as isize;
         let step = Offsets { selected: size, indices: 0, listed: size };
-        let run = self.copier.kernel(&Loop { len: blocks.row, step, entries: false }, true, false);
+        let run = self.copier.kernel(&Loop { len: few.row(), step, entries: false }, true, false);
         // SAFETY: the kernel of the transfer's copier for rows of this length, and the
         // transfer's own arrays, which it borrows. All entries are written.
         #[allow(unsafe_code)]
         unsafe {
-            let all = blocks.run(&arrays, policy, |tile| run(tile))?;
-            Some(all.then(|| self.filled()))
+            Some(few.run(|tile| run(tile)).then(|| self.filled()))
         }
     }
 }
@@ -84,7 +81,7 @@ const STREAMED_ROW: usize = threshold(1 << 10, 32);
 /// How a gather selects: by which indices, under which policy, and whether an
 /// index that is refused must leave the output untouched.
 pub(super) struct Selecting<'a> {
-    indices: Indices<'a>,
+    indices: &'a Indices<'a>,
     policy: Policy,
     untouched: bool,
 }
@@ -132,7 +129,7 @@ pub(super) fn copy(
     let outside = AtomicBool::new(false);
     let run = Run {
         walk,
-        indices: selecting.map(|selecting| &selecting.indices),
+        indices: selecting.map(|selecting| selecting.indices),
         policy: selecting.map_or(Policy::Refuse, |selecting| selecting.policy),
         selected: transfer.from.start().cast_mut(),
         listed: transfer.to.start(),

@@ -58,7 +58,7 @@ pub struct IndexKind {
     size: usize,
     /// The type, by a function, since its identity is not known to constants.
     element: fn() -> TypeId,
-    resolve: unsafe fn(Lane, Component, Policy, &mut [MaybeUninit<isize>]) -> bool,
+    resolve: unsafe fn(Lane, &Component, Policy, &mut [MaybeUninit<isize>]) -> bool,
     all_inside: unsafe fn(Lane, usize, usize) -> bool,
     all_same: unsafe fn(Lane, usize) -> bool,
     all_sorted: unsafe fn(Lane, usize) -> bool,
@@ -207,7 +207,7 @@ impl<'a> Indices<'a> {
         self.positions
     }
 
-    pub(crate) fn layout(&self) -> Layout<'a> {
+    pub(crate) fn layout(&self) -> &Layout<'a> {
         self.array.layout()
     }
 
@@ -240,7 +240,7 @@ impl<'a> Indices<'a> {
     pub(super) unsafe fn resolve(
         &self,
         lane: Lane,
-        component: Component,
+        component: &Component,
         policy: Policy,
         offsets: &mut [MaybeUninit<isize>],
     ) -> bool {
@@ -311,11 +311,6 @@ impl<'a> Indices<'a> {
     /// onto an axis without elements.
     pub(super) fn can_map(policy: Policy, components: &[Component]) -> bool {
         !matches!(policy, Policy::Clip | Policy::Wrap) || components.iter().all(|one| one.len > 0)
-    }
-
-    /// The same of axes of these lengths.
-    pub(super) fn can_map_on(policy: Policy, lens: &[usize]) -> bool {
-        !matches!(policy, Policy::Clip | Policy::Wrap) || !lens.contains(&0)
     }
 
     /// Whether all indices are within the axes that their numbers select along.

@@ -25,7 +25,7 @@ pub(crate) use combine::{
 };
 pub(crate) use combine::{Kernels, Twin};
 pub(crate) use copy::Transfer;
-pub(crate) use few::Blocks;
+pub(crate) use few::Named;
 pub(crate) use indices::IndexKind;
 pub(crate) use indices::{Along, Indices};
 pub(crate) use output::{Filled, cloned, filled};

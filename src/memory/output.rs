@@ -49,11 +49,12 @@ pub(crate) fn filled<T, D: Dimension>(
     strides: Option<&[isize]>,
     fill: impl for<'id> FnOnce(Fresh<'id, T, D>) -> Result<Filled<'id>>,
 ) -> Result<Array<T, D>> {
-    let mut array = unwritten(shape, strides)?;
-    let Filled(_) = fill(Fresh { array: &mut array, brand: PhantomData })?;
+    let mut made = unwritten(shape, strides);
+    let array = made.as_mut().map_err(|error| error.clone())?;
+    let Filled(_) = fill(Fresh { array, brand: PhantomData })?;
     // SAFETY: the proof carries the name of this array.
     #[allow(unsafe_code)]
-    Ok(unsafe { array.assume_init() })
+    made.map(|array| unsafe { array.assume_init() })
 }
 
 /// Memory for an array, apart from [`filled`] so that it is compiled once for

@@ -7,7 +7,7 @@ use ndarray::{ArrayRef, Dimension};
 
 use super::combine::{self, Divide, Fold, Kernels, Plain};
 use super::copy::{Clones, Copier, Way};
-use super::few::{Arrays, Blocks};
+use super::few::{Few, Named};
 use super::indexed::is_chunk;
 use super::indices::Indices;
 use super::strided::{Layout, Strided, StridedMut};
@@ -24,7 +24,7 @@ use split::run;
 pub(crate) struct Scattering<'a> {
     target: StridedMut<'a>,
     updates: Strided<'a>,
-    indices: Indices<'a>,
+    indices: &'a Indices<'a>,
     how: How<'a>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Scattering<'a> {
     pub(crate) fn overwrite<A, D, U>(
         target: &'a mut ArrayRef<A, D>,
         updates: &'a ArrayRef<A, U>,
-        indices: Indices<'a>,
+        indices: &'a Indices<'a>,
     ) -> Self
     where
         A: Clone + Send + Sync,
@@ -76,7 +76,7 @@ impl<'a> Scattering<'a> {
     pub(crate) fn reduce<A, D, U>(
         target: &'a mut ArrayRef<A, D>,
         updates: &'a ArrayRef<A, U>,
-        indices: Indices<'a>,
+        indices: &'a Indices<'a>,
         kernels: &'static Kernels,
         (reduction, init): (Reduction, bool),
     ) -> Self
@@ -94,7 +94,7 @@ impl<'a> Scattering<'a> {
     pub(crate) fn fold<A, D, U, V, F>(
         target: &'a mut ArrayRef<A, D>,
         updates: &'a ArrayRef<U, V>,
-        indices: Indices<'a>,
+        indices: &'a Indices<'a>,
         fold: &'a Folding<'a, A, U, F>,
     ) -> Self
     where
@@ -108,7 +108,7 @@ impl<'a> Scattering<'a> {
         Scattering { target: StridedMut::of(target), updates: Strided::of(updates), indices, how }
     }
 
-    pub(crate) fn target(&self) -> Layout<'a> {
+    pub(crate) fn target(&self) -> &Layout<'a> {
         self.target.layout()
     }
 
@@ -121,8 +121,8 @@ impl<'a> Scattering<'a> {
         untouched: bool,
         name: impl FnOnce(&mut Axes<'_>),
     ) -> Result<bool> {
-        let layouts = (self.target.layout(), self.indices.layout(), self.updates.layout());
-        let mut axes = Axes::new(layouts.0, Some(layouts.1), layouts.2);
+        let mut axes =
+            Axes::new(*self.target.layout(), Some(*self.indices.layout()), *self.updates.layout());
         name(&mut axes);
         let Some(walk) = axes.finish() else {
             return Ok(true);
@@ -158,40 +158,35 @@ impl<'a> Scattering<'a> {
 }
 
 impl Scattering<'_> {
-    /// The same where arrays are dense and elements few, which it tells from their blocks;
-    /// else nothing. False where an index is refused, before anything is written.
-    pub(crate) fn run_few(&self, policy: Policy, blocks: &Blocks<'_>) -> Option<bool> {
-        match self.how {
-            How::Overwrite(copier) => {
-                let size = copier.size as isize;
-                let step = Offsets { selected: size, indices: 0, listed: size };
-                let row = Loop { len: blocks.row, step, entries: false };
-                self.few(policy, blocks, &[&copier.write(&row)])
-            }
-            How::Fold(kernel) => self.few(policy, blocks, &[kernel]),
-            How::Reduce { kernels, reduction, init } => {
-                let narrow = kernels.narrow(reduction).filter(|_| reduction != Reduction::Mean)?;
-                match kernels.start(reduction).filter(|_| !init) {
-                    Some(start) => self.few(policy, blocks, &[&start, &narrow]),
-                    None => self.few(policy, blocks, &[&narrow]),
-                }
-            }
-        }
-    }
-
-    /// Runs one kernel after the other.
-    fn few(&self, policy: Policy, blocks: &Blocks<'_>, kernels: &[&dyn Kernel]) -> Option<bool> {
-        let arrays = Arrays {
-            selected: (self.target.start(), self.target.layout()),
-            indices: self.indices,
-            listed: (self.updates.start().cast_mut(), self.updates.layout()),
-        };
+    /// The same where arrays are dense and elements few, of axes that are named; else nothing.
+    /// False where an index is refused, before anything is written.
+    pub(crate) fn run_few(&self, policy: Policy, named: Named<'_>) -> Option<bool> {
+        let selected = (self.target.start(), self.target.layout());
+        let listed = (self.updates.start().cast_mut(), self.updates.layout());
+        let few = &Few::of(policy, named, selected, self.indices, listed);
+        let few = few.as_ref()?;
         // SAFETY: kernels for the types of these arrays (`How`), which are borrowed, the
         // target exclusively.
         #[allow(unsafe_code)]
-        unsafe {
-            blocks.run(&arrays, policy, |tile| kernels.iter().for_each(|kernel| kernel.run(tile)))
-        }
+        let run = |kernels: &[&dyn Kernel]| unsafe {
+            few.run(|tile| kernels.iter().for_each(|kernel| kernel.run(tile)))
+        };
+        Some(match self.how {
+            How::Overwrite(copier) => {
+                let size = copier.size as isize;
+                let step = Offsets { selected: size, indices: 0, listed: size };
+                let row = Loop { len: few.row(), step, entries: false };
+                run(&[&copier.write(&row)])
+            }
+            How::Fold(kernel) => run(&[kernel]),
+            How::Reduce { kernels, reduction, init } => {
+                let narrow = kernels.narrow(reduction).filter(|_| reduction != Reduction::Mean)?;
+                match kernels.start(reduction).filter(|_| !init) {
+                    Some(start) => run(&[&start, &narrow]),
+                    None => run(&[&narrow]),
+                }
+            }
+        })
     }
 
     /// Whether all entries are resolved before the first is used, on however many
@@ -253,7 +248,7 @@ impl Pass<'_> {
         unsafe {
             run(
                 walk,
-                (Some(&scattering.indices), self.policy),
+                (Some(scattering.indices), self.policy),
                 (scattering.target.start(), scattering.updates.start()),
                 scattering.updates.layout().size(),
                 kernel,
@@ -300,7 +295,7 @@ impl Pass<'_> {
             let (counted, _) = Walk::new(counting.0, counting.1, Order::Selected(0));
             let one = 1_u32;
             let arrays = (slots, (&raw const one).cast());
-            let indices = (Some(&self.scattering.indices), self.policy);
+            let indices = (Some(self.scattering.indices), self.policy);
             let kernel = Plain(combine::count);
             // SAFETY: the loops are those of the target, with the counts' own
             // steps in its place (`Counts`); one value stands for all updates.
@@ -352,7 +347,7 @@ impl Pass<'_> {
             target: scattering.target.start(),
             updates: scattering.updates.start(),
             size: scattering.updates.layout().size(),
-            indices: scattering.indices,
+            indices: *scattering.indices,
             policy: self.policy,
             loops: &walk.loops,
             components: &walk.components,

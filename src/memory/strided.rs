@@ -76,6 +76,39 @@ impl<'a> Layout<'a> {
         (self.repeats_from >= self.shape.len()).then_some(count.wrapping_mul(self.size))
     }
 
+    /// The products of the lengths before, between and behind these axes, which rise; nothing
+    /// where elements do not follow each other in the order of the axes.
+    #[inline]
+    pub(super) fn blocks(&self, axes: [usize; 3]) -> Option<[usize; 4]> {
+        let (shape, strides, mut end) = (self.shape, self.strides, self.shape.len());
+        if strides.len() != end || self.repeats_from < end {
+            return None;
+        }
+        let mut count = 1_usize;
+        let mut block = |start: usize| {
+            let behind = count;
+            let mut product = 1_usize;
+            while end > start {
+                end -= 1;
+                if shape[end] != 1 && strides[end] != count as isize {
+                    return None;
+                }
+                product = product.wrapping_mul(shape[end]);
+                count = behind.wrapping_mul(product);
+            }
+            Some(product)
+        };
+        let [first, second, third] = axes;
+        let (last, third, second) = (block(third)?, block(second)?, block(first)?);
+        Some([block(0)?, second, third, last])
+    }
+
+    /// Length by length: a comparison of memory would wait for shapes that have just been written.
+    #[inline]
+    pub(super) fn is_shaped_like(&self, other: &Layout<'_>) -> bool {
+        self.shape.iter().eq(other.shape)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }
@@ -112,8 +145,8 @@ impl<'a> Strided<'a> {
         self.start
     }
 
-    pub(crate) fn layout(&self) -> Layout<'a> {
-        self.layout
+    pub(crate) fn layout(&self) -> &Layout<'a> {
+        &self.layout
     }
 
     /// The same array, of which only the first elements along each axis from
@@ -154,7 +187,7 @@ impl<'a> StridedMut<'a> {
         self.start
     }
 
-    pub(crate) fn layout(&self) -> Layout<'a> {
-        self.layout
+    pub(crate) fn layout(&self) -> &Layout<'a> {
+        &self.layout
     }
 }

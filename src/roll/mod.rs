@@ -6,7 +6,7 @@ mod run;
 use ndarray::Array;
 
 use crate::arguments::{AsArrayMut, AsArrayRef, IntoAxes, IntoShifts, OutputArray};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::roll_inplace;
 pub(crate) use run::{copy_over, standard_copy};
 
@@ -148,8 +148,9 @@ pub trait RollExt: AsArrayRef {
         Self: AsArrayMut,
         Self::Elem: Send + Sync,
     {
-        let shifts = plan::shifts(self.as_array().shape(), &shifts, &axes)?;
-        roll_inplace(self.as_array_mut(), &shifts)
+        let shifts = &plan::shifts(self.as_array().shape(), &shifts, &axes);
+        let shifts = shifts.as_ref().map_err(Error::clone)?;
+        roll_inplace(self.as_array_mut(), shifts)
     }
 }
 

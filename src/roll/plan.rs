@@ -1,6 +1,6 @@
 //! What a roll means: all checks.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use crate::arguments::{IntoAxes, IntoShifts, resolve_axis};
 use crate::error::{Error, Result};
@@ -15,7 +15,8 @@ pub(super) fn shifts(
     if given != 1 && given != count {
         return Err(Error::ShiftCountMismatch { shifts: given, axes: count });
     }
-    let mut all: SmallVec<[usize; 6]> = smallvec![0; shape.len()];
+    let mut all: SmallVec<[usize; 6]> = SmallVec::new();
+    all.resize(shape.len(), 0);
     // A `SmallVec` looks where its elements are each time that it is asked for one.
     let sums = &mut all[..];
     for at in 0..count {

@@ -20,9 +20,10 @@ where
     A: Clone + Send + Sync,
     D: Dimension,
 {
-    let shifts = plan::shifts(data.shape(), shifts, axes)?;
+    let shifts = &plan::shifts(data.shape(), shifts, axes);
+    let shifts = shifts.as_ref().map_err(Error::clone)?;
     let layout = if data.is_standard_layout() { None } else { data.as_slice_memory_order() };
-    laid_out(data, Some(&shifts), layout.map(|_| data.strides()))
+    laid_out(data, Some(shifts), layout.map(|_| data.strides()))
 }
 
 /// A copy in standard layout: a roll over no axes.
@@ -55,14 +56,15 @@ where
     D: Dimension,
     O: OutputArray<A> + ?Sized,
 {
-    let shifts = plan::shifts(data.shape(), shifts, axes)?;
+    let shifts = &plan::shifts(data.shape(), shifts, axes);
+    let shifts = shifts.as_ref().map_err(Error::clone)?;
     if out.lengths() != data.shape() {
         return Err(Error::OutShapeMismatch {
             expected: data.shape().to_vec(),
             actual: out.lengths().to_vec(),
         });
     }
-    fill(data, None, out.output(), |transfer, _| Ok(transfer.roll(&shifts)))
+    fill(data, None, out.output(), |transfer, _| Ok(transfer.roll(shifts)))
 }
 
 /// The data, rolled if by anything, in a new array with axes in the order that

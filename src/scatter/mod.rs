@@ -74,7 +74,7 @@ pub trait ScatterExt: AsArrayRef {
         family::write(
             &Scatter::along(axis),
             self.as_array(),
-            indices.hold().indices(),
+            &indices.hold().indices(),
             &updates.updates(),
         )
     }
@@ -138,7 +138,7 @@ pub trait ScatterExt: AsArrayRef {
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write(&attributes, self.as_array(), indices.hold().indices(), &updates.updates())
+        family::write(&attributes, self.as_array(), &indices.hold().indices(), &updates.updates())
     }
 
     /// Reduces `updates` into slices of `self` in place, or overwrites them. The
@@ -197,7 +197,7 @@ pub trait ScatterExt: AsArrayRef {
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write_inplace(&attributes, self, indices.hold().indices(), &updates.updates())
+        family::write_inplace(&attributes, self, &indices.hold().indices(), &updates.updates())
     }
 
     /// Changes `self` in place by a function that is called once for each element
@@ -260,7 +260,7 @@ pub trait ScatterExt: AsArrayRef {
         F: Fn(&mut Self::Elem, &U::Elem) + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::fold(&attributes, self, indices.hold().indices(), &updates.view(), &f)
+        family::fold(&attributes, self, &indices.hold().indices(), &updates.view(), &f)
     }
 }
 

@@ -82,7 +82,7 @@ pub trait ScatterElementsExt: AsArrayRef {
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = ScatterElements::along(axis);
-        family::write(&attributes, self.as_array(), indices.hold().indices(), &updates.updates())
+        family::write(&attributes, self.as_array(), &indices.hold().indices(), &updates.updates())
     }
 
     /// Returns a copy of `self` with `updates` reduced into the elements that
@@ -136,7 +136,7 @@ pub trait ScatterElementsExt: AsArrayRef {
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write(&attributes, self.as_array(), indices.hold().indices(), &updates.updates())
+        family::write(&attributes, self.as_array(), &indices.hold().indices(), &updates.updates())
     }
 
     /// Reduces `updates` into `self` in place, or overwrites elements of any
@@ -195,7 +195,7 @@ pub trait ScatterElementsExt: AsArrayRef {
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write_inplace(&attributes, self, indices.hold().indices(), &updates.updates())
+        family::write_inplace(&attributes, self, &indices.hold().indices(), &updates.updates())
     }
 
     /// Changes `self` in place by a function that is called once for each element
@@ -255,7 +255,7 @@ pub trait ScatterElementsExt: AsArrayRef {
         F: Fn(&mut Self::Elem, &U::Elem) + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::fold(&attributes, self, indices.hold().indices(), &updates.view(), &f)
+        family::fold(&attributes, self, &indices.hold().indices(), &updates.view(), &f)
     }
 }
 

@@ -76,7 +76,7 @@ pub trait ScatterNdExt: AsArrayRef {
         family::write(
             &ScatterNd::new(),
             self.as_array(),
-            indices.hold().indices(),
+            &indices.hold().indices(),
             &updates.updates(),
         )
     }
@@ -129,7 +129,7 @@ pub trait ScatterNdExt: AsArrayRef {
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write(&attributes, self.as_array(), indices.hold().indices(), &updates.updates())
+        family::write(&attributes, self.as_array(), &indices.hold().indices(), &updates.updates())
     }
 
     /// Reduces `updates` into elements or slices of `self` in place, or
@@ -183,7 +183,7 @@ pub trait ScatterNdExt: AsArrayRef {
         Self::Elem: Clone + Send + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::write_inplace(&attributes, self, indices.hold().indices(), &updates.updates())
+        family::write_inplace(&attributes, self, &indices.hold().indices(), &updates.updates())
     }
 
     /// Changes `self` in place by a function that is called once for each element
@@ -243,7 +243,7 @@ pub trait ScatterNdExt: AsArrayRef {
         F: Fn(&mut Self::Elem, &U::Elem) + Sync,
     {
         let attributes = attributes.into_attributes();
-        family::fold(&attributes, self, indices.hold().indices(), &updates.view(), &f)
+        family::fold(&attributes, self, &indices.hold().indices(), &updates.view(), &f)
     }
 }
 

@@ -116,12 +116,12 @@ impl<'a, 'id> Transfer<'a, 'id> {
     }
 
     /// The array that is read.
-    pub(crate) fn from(&self) -> Layout<'a> {
+    pub(crate) fn from(&self) -> &Layout<'a> {
         self.from.layout()
     }
 
     /// The array that is written.
-    pub(crate) fn to(&self) -> Layout<'id> {
+    pub(crate) fn to(&self) -> &Layout<'id> {
         self.to.layout()
     }
 

@@ -118,8 +118,8 @@ impl Run<'_> {
         for (entries, targets) in entries.chunks(CHUNK).zip(targets.chunks(CHUNK)) {
             rooms.offsets.clear();
             rooms.places.clear();
-            let inside = rooms.offsets.extend_resolved(targets, selected)
-                & rooms.places.extend_resolved(entries, listed);
+            let inside = rooms.offsets.extend_resolved(targets, &selected)
+                & rooms.places.extend_resolved(entries, &listed);
             assert!(inside, "lists of another walk");
             let (every, next) = (None, Next::NONE);
             let chunk = Chunk { base: walk.base, every, gaps: false, apart: 0, next };

@@ -22,7 +22,7 @@ impl Buffer<'_> {
     pub(in crate::memory) fn extend_resolved(
         &mut self,
         positions: &[u32],
-        component: Component,
+        component: &Component,
     ) -> bool {
         let write = |slots: &mut [MaybeUninit<isize>]| {
             resolve_slice(positions, component, Policy::Refuse, slots)
@@ -58,7 +58,7 @@ macro_rules! widest {
 #[allow(unsafe_code)]
 pub(super) unsafe fn resolve<I: Meaning>(
     lane: Lane,
-    component: Component,
+    component: &Component,
     policy: Policy,
     offsets: &mut [MaybeUninit<isize>],
 ) -> bool {
@@ -87,7 +87,7 @@ pub(super) unsafe fn resolve<I: Meaning>(
 #[inline]
 fn resolve_slice<I: Meaning>(
     indices: &[I],
-    component: Component,
+    component: &Component,
     policy: Policy,
     offsets: &mut [MaybeUninit<isize>],
 ) -> bool {
@@ -110,13 +110,13 @@ unsafe fn every<I: Meaning, const N: usize>(start: *const u8) -> impl Fn(usize) 
 #[inline(always)]
 fn resolve_each<I: Meaning>(
     indices: impl Iterator<Item = I> + Clone,
-    component: Component,
+    component: &Component,
     policy: Policy,
     offsets: &mut [MaybeUninit<isize>],
 ) -> bool {
     // Steps are mostly powers of two, and to shift takes less than to multiply.
     // Less than `len`, a position fits, and so does the offset of an element.
-    let Component { len, step, .. } = component;
+    let Component { len, step, .. } = *component;
     if step.count_ones() == 1 {
         let shift = step.trailing_zeros();
         let offset = |position: u64| (position << shift) as isize;

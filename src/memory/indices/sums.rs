@@ -48,14 +48,14 @@ impl Indices<'_> {
             |component: &Component| -> Lane { self.lane(at.wrapping_add(component.at), step) };
         // SAFETY: the caller's promise; `resolve` writes every slot.
         let mut all = unsafe {
-            offsets.extend(count, |slots| self.resolve(lane(first), *first, policy, slots))
+            offsets.extend(count, |slots| self.resolve(lane(first), first, policy, slots))
         };
         for component in rest {
             others.clear();
             // SAFETY: as above.
             all &= unsafe {
                 others
-                    .extend(count, |slots| self.resolve(lane(component), *component, policy, slots))
+                    .extend(count, |slots| self.resolve(lane(component), component, policy, slots))
             };
             let sums = offsets.values_mut();
             let start = sums.len() - count;

@@ -17,7 +17,7 @@ fn resolved<I: Meaning>(indices: &[I], component: Component, policy: Policy) -> 
     let lane = Lane { start: indices.as_ptr().cast(), step: size_of::<I>() as isize };
     // SAFETY: the lane holds as many indices as there are slots.
     #[allow(unsafe_code)]
-    let all = unsafe { resolve::<I>(lane, component, policy, &mut offsets) };
+    let all = unsafe { resolve::<I>(lane, &component, policy, &mut offsets) };
     // SAFETY: initialised from the start.
     #[allow(unsafe_code)]
     let offsets = offsets.iter().map(|offset| unsafe { offset.assume_init() });

@@ -220,10 +220,10 @@ impl Tuples<'_> {
         // SAFETY: the invariant; they are integers of this size.
         #[allow(unsafe_code)]
         let numbers = unsafe { std::slice::from_raw_parts(self.first.cast::<I>(), count) };
-        match *self.axes {
-            [x, y] => cpu::tuples(self.proof, numbers, signed, &[x, y], policy, visit),
-            [x, y, z] => cpu::tuples(self.proof, numbers, signed, &[x, y, z], policy, visit),
-            _ => unreachable!("tuples of another length"),
+        if let Ok(axes) = <&[Component; 2]>::try_from(self.axes) {
+            return cpu::tuples(self.proof, numbers, signed, axes, policy, visit);
         }
+        let axes = <&[Component; 3]>::try_from(self.axes).expect("tuples of two numbers or three");
+        cpu::tuples(self.proof, numbers, signed, axes, policy, visit)
     }
 }

@@ -353,7 +353,7 @@ impl Reading<'_> {
                 #[allow(unsafe_code)]
                 let inside = unsafe {
                     offsets.extend(count, |slots| {
-                        self.indices.resolve(lane, component, self.policy, slots)
+                        self.indices.resolve(lane, &component, self.policy, slots)
                     })
                 };
                 if !inside {

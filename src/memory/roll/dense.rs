@@ -18,8 +18,8 @@ pub(super) struct Dense {
 
 impl Dense {
     /// The rows of an array, if it is dense and not empty and few axes remain.
-    #[inline]
-    pub(super) fn new(layout: Layout<'_>, shifts: &[usize]) -> Option<Self> {
+    #[inline(always)]
+    pub(super) fn new(layout: &Layout<'_>, shifts: &[usize]) -> Option<Self> {
         let bytes = layout.dense_bytes()?;
         if bytes == 0 {
             return None;

@@ -81,8 +81,8 @@ struct Turns {
 
 impl Turns {
     /// `to` is the layout that decides on the order.
-    fn new(shifts: &[usize], from: Layout<'_>, to: Layout<'_>) -> Self {
-        assert!(shifts.len() == to.shape().len() && from.shape() == to.shape());
+    fn new(shifts: &[usize], from: &Layout<'_>, to: &Layout<'_>) -> Self {
+        assert!(shifts.len() == to.shape().len() && from.is_shaped_like(to));
         let mut turns: SmallVec<[Turn; 6]> = SmallVec::new();
         let mut start = Offsets::ZERO;
         for (axis, &shift) in shifts.iter().enumerate() {
@@ -122,7 +122,7 @@ impl<'id> Transfer<'_, 'id> {
             let shifts: SmallVec<[usize; 6]> = SmallVec::from_elem(0, to.shape().len());
             return self.roll(&shifts);
         }
-        assert_eq!(from.shape(), to.shape(), "a copy is between arrays of one shape");
+        assert!(from.is_shaped_like(to), "a copy is between arrays of one shape");
         // SAFETY: both arrays are borrowed, the second exclusively, and have this
         // many bytes one after the other in the same order, which are copies of
         // their elements (`Way::Bytes`); so all of the second is written.
@@ -181,8 +181,9 @@ impl Transfer<'_, '_> {
         if !matches!(self.copier.way, Way::Bytes) || !from.is_dense() {
             return false;
         }
-        assert!(from.shape() == to.shape(), "a roll is between arrays of one shape");
-        let Some(rows) = Dense::new(to, shifts) else { return false };
+        assert!(from.is_shaped_like(to), "a roll is between arrays of one shape");
+        let rows = &Dense::new(to, shifts);
+        let Some(rows) = rows else { return false };
         if rows.bytes() > LONG || rows::are_shuffled(rows.around(), rows.row) {
             return false;
         }

@@ -32,7 +32,7 @@ impl Dense {
     /// The layout is that of the array, whose elements can be read by any thread for as
     /// long as this is used.
     #[allow(unsafe_code)]
-    pub(in crate::memory) unsafe fn of(start: *const u8, layout: Layout<'_>) -> Option<Self> {
+    pub(in crate::memory) unsafe fn of(start: *const u8, layout: &Layout<'_>) -> Option<Self> {
         layout.is_dense().then(|| Dense { start, len: layout.len() })
     }
 
