@@ -343,6 +343,16 @@ impl<'a> Indices<'a> {
     /// Whether the numbers over the first `axes` axes are all within the axes of their
     /// components.
     fn components_inside(&self, axes: usize, components: &[Component]) -> bool {
+        /// Of so many indices nobody asks for help.
+        const FEW: usize = threshold(4 << 10, 4);
+        if let Some([count, numbers, ..]) = self.layout().blocks([axes, usize::MAX, usize::MAX]) {
+            if count <= FEW {
+                let lane = self.lane(0, (numbers * self.kind.size) as isize);
+                // SAFETY: so many follow each other, of so many numbers (`blocks`).
+                #[allow(unsafe_code)]
+                return unsafe { self.lane_inside(lane, count, components) };
+            }
+        }
         let loops = self.lanes(axes);
         let (lane, around) = match loops.split_last() {
             Some((last, around)) => (*last, around),

@@ -19,7 +19,10 @@ pub(in crate::memory) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// The place of turn number `turn`, in row-major order, of loops that start
     /// at `base`.
-    #[inline]
+    ///
+    /// Not inlined, since it is then made where it stays: moved, it waits for what has just been
+    /// written of it.
+    #[inline(never)]
     pub(in crate::memory) fn new(loops: &'a [Loop], base: Offsets, turn: usize) -> Self {
         let (run, around) = match loops.split_last() {
             Some((run, around)) => (*run, around),
