@@ -176,17 +176,17 @@ macro_rules! run {
     }};
 }
 
-/// The same for single elements, while their indices are resolved. Differences and products of
-/// these, and elements of other sizes, are not worth functions of their own.
+/// The same for single elements of some sizes, while their indices are resolved. Differences and
+/// products of these, and other sizes, are not worth functions of their own.
 macro_rules! singly {
-    ($element:ty, $combine:expr) => {{
+    ($sizes:pat, $element:ty, $combine:expr) => {{
         #[allow(unsafe_code)]
         unsafe fn run<A: Arithmetic>(elements: &Elements<'_>) -> bool {
             // SAFETY: the caller's promise.
             unsafe { apply_singly::<A>(elements, $combine) }
         }
         let size = size_of::<$element>();
-        if const { matches!(size_of::<$element>(), 4 | 8) } {
+        if const { matches!(size_of::<$element>(), $sizes) } {
             Some(Single { size, does: Does::Combine, run: run::<$element> })
         } else {
             None
@@ -198,18 +198,20 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
     let (mut known, mut single) = (None, None);
     let run: Run = match reduction {
         Reduction::Min => {
-            single = singly!(A, A::least_alone);
+            single = singly!(4 | 8, A, A::least_alone);
             run!(A, A::least, A::least_alone)
         }
         Reduction::Max => {
-            single = singly!(A, A::greatest_alone);
+            single = singly!(4 | 8, A, A::greatest_alone);
             run!(A, A::greatest, A::greatest_alone)
         }
         _ if const { !A::NARROW } => return None,
         Reduction::Mean if A::DIVIDE_ROW.is_none() => return None,
         Reduction::Sum | Reduction::Mean => {
             known = Some(sum_known::<A::Ring> as KnownRun);
-            single = singly!(A::Ring, |held, update| A::narrow(A::add(held.widen(), update)));
+            single = singly!(1 | 2 | 4 | 8, A::Ring, |held, update| {
+                A::narrow(A::add(held.widen(), update))
+            });
             sum::<A>()
         }
         Reduction::Sub => run!(A::Ring, |held, update| A::narrow(A::sub(held.widen(), update))),
