@@ -244,8 +244,8 @@ fn reach(components: &[Component]) -> usize {
 
 impl Walk {
     /// Whether each turn of the shared loops goes through all entries before the next, though
-    /// it looks their indices up again: what it selects among then stays in the second cache,
-    /// where what all turns of a thread select among has no room.
+    /// it looks their indices up again: what it selects among then stays near the core, or at
+    /// least its pages do, where what all turns of a thread select among has no room.
     fn is_lane_by_lane(&self, shared: &[Loop], entries: &[Loop]) -> bool {
         /// What a turn selects among, where that comes back to the first cache with each chunk.
         const FIRST: usize = threshold(32 << 10, 16);
@@ -255,7 +255,7 @@ impl Walk {
         let caches = if self.inner.len == 1 { 4 } else { 6 };
         all > 0
             && turns(entries) > CHUNK
-            && (FIRST..=of_caches(|caches| caches.second / 2, 128)).contains(&self.reach())
+            && self.reach() >= FIRST
             && all / parallel::threads() >= of_caches(|caches| caches.second, 8) * caches
     }
 }
