@@ -238,7 +238,7 @@ impl<'t> Tile<'t> {
     pub(super) fn ask_early(&self) {
         /// Nearer to each other is what sorted indices select, and processors ask for it by
         /// themselves.
-        const NEAR: usize = 64;
+        const NEAR: usize = 512;
         let mut pairs = self.offsets.windows(2).step_by(64);
         let near = pairs.all(|pair| pair[0].abs_diff(pair[1]) < NEAR);
         let row = self.inner.len.saturating_mul(self.size);

@@ -98,7 +98,9 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
     combine: impl Fn(A, U) -> A + Copy,
 ) {
     let len = tile.inner.len;
-    if tile.repeats([1, 4]) {
+    // How long runs are cannot be foreseen, which costs more than to wait where they are short;
+    // but blocks that overlap wait longer.
+    if tile.repeats(if len % N == 0 { [7, 8] } else { [3, 4] }) {
         // SAFETY: the caller's promise.
         return unsafe { runs_of::<A, U, N>(tile, combine) };
     }
@@ -176,7 +178,11 @@ unsafe fn runs_of<A: Copy, U: Copy, const N: usize>(
                 cpu::prefetch_all(selected.wrapping_offset(later), bytes);
             }
             let target = selected.wrapping_offset(*offset).cast();
-            let updates = listed.wrapping_offset(tile.places.at(first)).cast();
+            let updates = listed.wrapping_offset(tile.places.at(first));
+            if matches!(tile.places, Places::Every(_)) {
+                tile.ask_list(updates, rows * bytes);
+            }
+            let updates = updates.cast();
             // SAFETY: the caller's promise, for each of these rows.
             unsafe {
                 let updates = Updates::<U, true> { first: updates, rows, step };
