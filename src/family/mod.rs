@@ -25,6 +25,10 @@ use crate::index::Policy;
 use crate::memory::{Along, Axes, Indices, Lens, Named, Positions};
 
 /// An operation that cannot fail any more, but for its indices.
+///
+/// Callers use it in the very `Result` that it comes in: what has just been written word by
+/// word is not moved, since a load that takes in several stores waits until they are done,
+/// which takes as long as all checks of a small call.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     kind: Kind,

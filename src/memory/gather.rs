@@ -61,8 +61,7 @@ impl<'id> Transfer<'_, 'id> {
         named: Named<'_>,
     ) -> Option<Option<Filled<'id>>> {
         let selected = (self.from.start().cast_mut(), self.from());
-        let few = &Few::of(policy, named, selected, indices, (self.to.start(), self.to()));
-        let few = few.as_ref()?;
+        let few = Few::of(policy, named, selected, indices, (self.to.start(), self.to()))?;
         let size = self.copier.size as isize;
         let step = Offsets { selected: size, indices: 0, listed: size };
         let run = self.copier.kernel(&Loop { len: few.row(), step, entries: false }, true, false);

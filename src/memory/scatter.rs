@@ -163,8 +163,7 @@ impl Scattering<'_> {
     pub(crate) fn run_few(&self, policy: Policy, named: Named<'_>) -> Option<bool> {
         let selected = (self.target.start(), self.target.layout());
         let listed = (self.updates.start().cast_mut(), self.updates.layout());
-        let few = &Few::of(policy, named, selected, self.indices, listed);
-        let few = few.as_ref()?;
+        let few = Few::of(policy, named, selected, self.indices, listed)?;
         // SAFETY: kernels for the types of these arrays (`How`), which are borrowed, the
         // target exclusively.
         #[allow(unsafe_code)]

@@ -91,8 +91,7 @@ const TINY: usize = threshold(2 << 10, 64);
 
 /// Rolls a dense array of few bytes, if it is that.
 fn roll_tiny(array: &StridedMut<'_>, shifts: &[usize]) -> bool {
-    let rows = &Dense::new(array.layout(), shifts);
-    let Some(rows) = rows else { return false };
+    let Some(rows) = Dense::new(array.layout(), shifts) else { return false };
     if rows.bytes() > TINY {
         return false;
     }

@@ -182,8 +182,7 @@ impl Transfer<'_, '_> {
             return false;
         }
         assert!(from.is_shaped_like(to), "a roll is between arrays of one shape");
-        let rows = &Dense::new(to, shifts);
-        let Some(rows) = rows else { return false };
+        let Some(rows) = Dense::new(to, shifts) else { return false };
         if rows.bytes() > LONG || rows::are_shuffled(rows.around(), rows.row) {
             return false;
         }
