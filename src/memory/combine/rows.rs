@@ -100,7 +100,7 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
     let len = tile.inner.len;
     // How long runs are cannot be foreseen, which costs more than to wait where they are short;
     // but blocks that overlap wait longer.
-    if tile.repeats(if len % N == 0 { [7, 8] } else { [3, 4] }) {
+    if tile.repeats(if len.is_multiple_of(N) { [7, 8] } else { [3, 4] }) {
         // SAFETY: the caller's promise.
         return unsafe { runs_of::<A, U, N>(tile, combine) };
     }

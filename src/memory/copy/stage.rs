@@ -65,17 +65,6 @@ impl Stage {
     }
 }
 
-/// Copies bytes without the room.
-///
-/// # Safety
-/// They are initialised, can be read from `from` and written to `to`, and the
-/// two do not overlap.
-#[allow(unsafe_code)]
-pub(in crate::memory) unsafe fn straight(from: *const u8, to: *mut u8, bytes: usize) {
-    // SAFETY: the caller's promise.
-    unsafe { stream(from, to, bytes, |at| prefetch_line(from.wrapping_add(at))) };
-}
-
 /// Ends the streaming of one thread.
 pub(in crate::memory) fn finish() {
     fence();

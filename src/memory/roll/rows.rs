@@ -9,8 +9,8 @@ use crate::memory::walk::Offsets;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
-/// Longer rows are sent on without being put together: they fill most lines by
-/// themselves.
+/// Of longer rows each run is copied by itself: a copy routine knows better how to write that
+/// much at once.
 const ALONE: usize = threshold(4 << 10, 128);
 const _: () = assert!(Stage::rows(ALONE) > 0);
 
@@ -114,7 +114,7 @@ unsafe fn shuffle(
 
 /// Rolls `count` rows that are turns of one axis and follow each other in the destination:
 /// puts as many of them together as there is room for, and sends them on past the caches;
-/// rows that fill most lines by themselves at once.
+/// long ones run by run.
 ///
 /// # Safety
 /// They can be read and written, are initialised, and do not overlap.
@@ -130,7 +130,7 @@ unsafe fn send(turn: Turn, count: usize, from: *const u8, to: *mut u8, row: Row)
         unsafe {
             if row.len > ALONE {
                 for Piece { from, to: at, len } in row.pieces() {
-                    stage::straight(source(first).add(from), to.add(at), len);
+                    source(first).add(from).copy_to_nonoverlapping(to.add(at), len);
                 }
                 continue;
             }
