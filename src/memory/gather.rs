@@ -138,7 +138,9 @@ pub(super) fn copy(
         outside: &outside,
     };
     let (cut, parts) = match bands(walk) {
-        bands if bands > 1 && bands >= parallel::threads() => (Cut::Band, bands),
+        bands if bands > 1 && bands >= parallel::threads() => {
+            (Cut::Band(walk.nest().len() - 1), bands)
+        }
         _ if parts == 1 => (Cut::Entries(1), 1),
         _ => cut(walk, row, parts),
     };

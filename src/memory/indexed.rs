@@ -160,19 +160,23 @@ impl Run<'_> {
             .after(part.inner.start, walk.inner.step);
         match &part.band {
             None => self.entries(walk.nest(), base, part.entries.clone(), part, &mut rooms),
-            Some(band) => self.band(band.clone(), base, part, &mut rooms),
+            Some(band) => self.band(band, base, part, &mut rooms),
         }
     }
 
-    /// All entries, but of the innermost loop over them these turns alone.
+    /// All entries, but of one of the loops over them these turns alone.
     #[inline(never)]
-    fn band(&self, band: Range<usize>, base: Offsets, part: &Part, rooms: &mut Rooms<'_>) {
+    fn band(
+        &self,
+        (number, turns_of_it): &(usize, Range<usize>),
+        base: Offsets,
+        part: &Part,
+        rooms: &mut Rooms<'_>,
+    ) {
         let mut nest: Loops = self.walk.nest().iter().copied().collect();
-        let mut base = base;
-        if let Some(run) = nest.last_mut() {
-            base = base.after(band.start, run.step);
-            run.len = band.len();
-        }
+        let band = &mut nest[*number];
+        let base = base.after(turns_of_it.start, band.step);
+        band.len = turns_of_it.len();
         self.entries(&nest, base, 0..turns(&nest), part, rooms);
     }
 

@@ -132,6 +132,9 @@ impl<'t> Tile<'t> {
     /// takes but a few instructions: several are done a turn.
     #[inline(always)]
     pub(super) fn each(&self, visit: impl Fn(*mut u8, *mut u8)) {
+        if let (Places::Every(step), Some(ahead)) = (self.places, self.turns_ahead()) {
+            return self.each_asking(step, ahead, visit);
+        }
         for turn in 0..self.outer.len {
             let (selected, mut listed) = self.turn(turn);
             match self.places {
@@ -171,6 +174,38 @@ impl<'t> Tile<'t> {
                         visit(offset, place);
                     }
                 }
+            }
+        }
+    }
+
+    /// How many turns of the outer loop ahead what is selected is asked for, if turns are far
+    /// apart and go through much memory: processors foresee neither the places of a turn nor
+    /// that those of the next are as far from each other.
+    #[inline(always)]
+    fn turns_ahead(&self) -> Option<usize> {
+        /// What turns that are nearer select lies mostly in lines of the turns before.
+        const NEAR: usize = threshold(128, 8);
+        /// With fewer entries, processors come to the next turns by themselves.
+        const FEW: usize = threshold(8, 2);
+        #[inline(never)]
+        fn ahead(step: usize, turns: usize) -> Option<usize> {
+            let far = step >= NEAR && cpu::is_long(step.saturating_mul(turns));
+            far.then(|| (cpu::STREAM / step).max(1))
+        }
+        let many = self.outer.len > 1 && self.offsets.len() >= FEW;
+        many.then(|| ahead(self.outer.selected.unsigned_abs(), self.outer.len)).flatten()
+    }
+
+    /// What [`each`](Self::each) does, with what is selected so many turns ahead asked for.
+    #[inline(never)]
+    fn each_asking(&self, step: isize, ahead: usize, visit: impl Fn(*mut u8, *mut u8)) {
+        for turn in 0..self.outer.len {
+            let (selected, mut listed) = self.turn(turn);
+            let (later, _) = self.turn((turn + ahead).min(self.outer.len - 1));
+            for &offset in self.offsets {
+                cpu::prefetch_line(later.wrapping_offset(offset));
+                visit(selected.wrapping_offset(offset), listed);
+                listed = listed.wrapping_offset(step);
             }
         }
     }

@@ -105,12 +105,9 @@ unsafe fn long<const GATHER: bool>(tile: &Tile<'_>) {
     cpu::widely(|| unsafe { long_rows::<GATHER>(tile) });
 }
 
-/// Rows of more bytes are copied by a copy routine each.
-const LONGEST: usize = threshold(32 << 10, 400);
-
-/// From so many bytes on, rows are asked for on their way to the second cache: the first one
-/// has no room for two of them beside the destination.
-const WIDE: usize = threshold(10 << 10, 350);
+/// Rows of more bytes are copied by a copy routine each; in caches near a core, of more than half
+/// as many.
+const LONGEST: usize = threshold(10 << 10, 400);
 
 /// # Safety
 /// That of [`long`].
@@ -119,7 +116,8 @@ const WIDE: usize = threshold(10 << 10, 350);
 unsafe fn long_rows<const GATHER: bool>(tile: &Tile<'_>) {
     let bytes = tile.inner.len * tile.size;
     // Threads may share a row in pieces that are shorter than a block.
-    let by_lines = (64..=LONGEST).contains(&bytes);
+    let longest = if tile.spread { LONGEST } else { LONGEST / 2 };
+    let by_lines = (64..=longest).contains(&bytes);
     let distance = distance(bytes);
     // SAFETY: the caller's promise, for each row.
     let copy = |selected: *mut u8, listed: *mut u8| unsafe {
@@ -143,17 +141,10 @@ unsafe fn long_rows<const GATHER: bool>(tile: &Tile<'_>) {
     let copy = |selected: *mut u8, listed: *mut u8| unsafe {
         let (from, to) = ends::<GATHER>(selected, listed);
         let next = next.get();
-        if bytes < WIDE {
-            lines(from, to, bytes, |at| {
-                cpu::prefetch_line(next.wrapping_add(at));
-                tile.ask_list(listed.wrapping_add(at), 1);
-            });
-        } else {
-            lines(from, to, bytes, |at| {
-                cpu::prefetch_line_early(next.wrapping_add(at));
-                tile.ask_list(listed.wrapping_add(at), 1);
-            });
-        }
+        lines(from, to, bytes, |at| {
+            cpu::prefetch_line(next.wrapping_add(at));
+            tile.ask_list(listed.wrapping_add(at), 1);
+        });
     };
     tile.each_row_ahead(distance, |row| next.set(row), copy);
 }

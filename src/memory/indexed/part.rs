@@ -15,8 +15,8 @@ pub(in crate::memory) enum Cut {
     /// The loops over entries, in pieces of so many turns that follow each
     /// other on one thread.
     Entries(usize),
-    /// The innermost loop over entries alone.
-    Band,
+    /// Of the loops over entries the one with this number alone, the outermost first.
+    Band(usize),
     Inner,
     /// The loop over entries, whose indices are sorted, where they change.
     Segments,
@@ -36,7 +36,8 @@ pub(in crate::memory) struct Part {
     pub(super) shared: Range<usize>,
     pub(super) outer: Range<usize>,
     pub(super) entries: Range<usize>,
-    pub(super) band: Option<Range<usize>>,
+    /// The number of a loop over entries, and the turns of it.
+    pub(super) band: Option<(usize, Range<usize>)>,
     pub(super) inner: Range<usize>,
     pub(super) targets: Option<Range<isize>>,
 }
@@ -67,7 +68,7 @@ impl Part {
                 all.entries = units.start * unit..units.end * unit;
             }
             Cut::Segments => all.entries = share(all.entries.end),
-            Cut::Band => all.band = walk.nest().last().map(|band| share(band.len)),
+            Cut::Band(number) => all.band = Some((number, share(walk.nest()[number].len))),
             Cut::Inner => all.inner = share(all.inner.end),
             Cut::Targets => all.targets = Some(targets(&walk.components, parts, part)),
         }

@@ -44,14 +44,17 @@ impl Run<'_> {
             let inner = loops[1..].iter().map(move |one| (one.len, of(&one.step)));
             std::iter::once((turns, of(&outer.step))).chain(inner)
         };
-        let follows = |of: fn(&Offsets) -> isize| {
-            let seamless = |pair: &[Loop]| {
+        // So many of these loops, from the innermost on, go on where the one inside ends.
+        let follow = |of: fn(&Offsets) -> isize| {
+            let seamless = |pair: &&[Loop]| {
                 let (outer, inner) = (of(&pair[0].step), of(&pair[1].step));
                 inner.checked_mul(pair[1].len as isize) == Some(outer)
             };
-            loops.windows(2).all(seamless)
+            1 + loops.windows(2).rev().take_while(seamless).count()
         };
-        let (together, apart) = (follows(|step| step.indices), !follows(|step| step.listed));
+        let (lists, joined) = loops.split_at(loops.len() - follow(|step| step.indices));
+        let list = Loop { len: joined.iter().map(|one| one.len).product(), ..*run };
+        let apart = follow(|step| step.listed) < loops.len();
         let mut left = entries.len() / inside;
         let most = (CHUNK / inside).min(outer.len).min(left);
         // What some turns add, and, further on, all others.
@@ -64,10 +67,10 @@ impl Run<'_> {
             let (base, turns) = cursor.take(left.min(most));
             left -= turns;
             rooms.offsets.clear();
-            let gaps = if together {
+            let gaps = if lists.is_empty() {
                 self.resolve(base.indices, run, turns * inside, rooms)
             } else {
-                self.resolve_each(loops, base, turns * inside / run.len, rooms)
+                self.resolve_each(lists, &list, base, turns * inside / list.len, rooms)
             };
             let Some(gaps) = gaps else {
                 return self.outside.store(true, Ordering::Relaxed);
@@ -86,21 +89,21 @@ impl Run<'_> {
         }
     }
 
-    /// Resolves so many runs whose indices do not follow each other.
+    /// Resolves so many lists of indices, in turns of these loops.
     #[inline(never)]
     fn resolve_each(
         &self,
-        loops: &[Loop],
+        lists: &[Loop],
+        list: &Loop,
         base: Offsets,
-        runs: usize,
+        count: usize,
         rooms: &mut Rooms<'_>,
     ) -> Option<bool> {
-        let (run, around) = loops.split_last()?;
-        let mut cursor = Cursor::new(around, base, 0);
+        let mut cursor = Cursor::new(lists, base, 0);
         let mut gaps = false;
-        for _ in 0..runs {
+        for _ in 0..count {
             let (at, _) = cursor.take(1);
-            gaps |= self.resolve(at.indices, run, run.len, rooms)?;
+            gaps |= self.resolve(at.indices, list, list.len, rooms)?;
         }
         Some(gaps)
     }

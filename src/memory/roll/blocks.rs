@@ -291,7 +291,7 @@ pub(super) unsafe fn rotate(from: *const u8, to: *mut u8, row: Row) {
 
 /// Runs of up to this many bytes are copied block by block: a copy routine that is called for
 /// each takes longer to begin.
-const MEDIUM: usize = threshold(32 << 10, 200);
+const MEDIUM: usize = threshold(4 << 10, 200);
 
 /// Copies a run of a row.
 ///

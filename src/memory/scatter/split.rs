@@ -9,7 +9,7 @@ use crate::memory::indexed::{Cut, Run, Shares, unit};
 use crate::memory::indices::Indices;
 use crate::memory::plan::Listing;
 use crate::memory::tile::Kernel;
-use crate::memory::walk::{Walk, turns};
+use crate::memory::walk::{Loop, Walk, turns};
 use crate::parallel::{self, Cost};
 use crate::sync::AtomicBool;
 use crate::threshold::threshold;
@@ -185,19 +185,32 @@ unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins, parts: usize) {
     }
 }
 
+/// The outermost of the loops over entries whose turns select different elements, that makes as
+/// many bands that are wide enough to be read in order, or else the one that makes most of
+/// them; its number, and how many.
+fn bands(nest: &[Loop], most: usize) -> (usize, usize) {
+    const WIDE: usize = threshold(128, 4);
+    let apart = nest.iter().enumerate().filter(|(_, one)| !one.entries);
+    let bands = apart.map(|(number, one)| {
+        let inside = turns(&nest[number + 1..]);
+        (number, one.len.min(one.len.saturating_mul(inside) / WIDE))
+    });
+    let enough = bands.clone().find(|(_, count)| *count >= most);
+    enough.or_else(|| bands.max_by_key(|(_, count)| *count)).unwrap_or((0, 1))
+}
+
 /// Which loop to cut in how many parts, at most `most`, where rows have so many
 /// bytes. Loops over entries are not cut: a target's updates keep their order.
 fn cut(walk: &Walk, row: usize, most: usize) -> (Cut, usize) {
     let nothing = (Cut::Entries(1), 1);
     let ordered = walk.nest().iter().position(|one| one.entries).unwrap_or(walk.nest().len());
     let unit = turns(&walk.nest()[ordered..]).max(unit(walk.nest()));
-    let band = walk.nest().last().filter(|last| !last.entries).map_or(1, |last| last.len);
+    let (band, bands) = bands(walk.nest(), most);
     let lens = [
         (Cut::Shared, walk.shared_turns()),
         (Cut::Entries(unit), walk.entries() / unit),
         (Cut::Outer, walk.outer.len),
-        // Wide bands are read in order.
-        (Cut::Band, band / threshold(256, 4)),
+        (Cut::Band(band), bands),
     ];
     if let Some((cut, len)) = lens.iter().find(|(_, len)| *len >= most) {
         return (*cut, most.min(*len));
