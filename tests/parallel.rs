@@ -319,6 +319,28 @@ fn scattered_rows() {
     assert_scattered(&data, &indices, &updates, 1, &REDUCTIONS);
 }
 
+/// Two axes beside the one that is scattered along, the inner one too short to be shared, and
+/// shorter than the target's.
+#[test]
+fn scattered_planes() {
+    let data = Array3::from_shape_fn((50, 45, 7), |(i, j, k)| (i * 31 + j * 17 + k) as f32 * 0.1);
+    let updates = Array3::from_shape_fn((900, 40, 6), |(i, j, k)| (i + j * 7 + k) as f32 * 0.1);
+    let indices = Array3::from_shape_fn((900, 40, 6), |(i, j, k)| (i * i + j * 7 + k) % 50);
+    let mut expected = data.clone();
+    for (((_, j, k), &index), &update) in indices.indexed_iter().zip(&updates) {
+        expected[[index, j, k]] += update;
+    }
+    let run = || data.scatter_elements_with(&indices, &updates, ScatterElements::sum(0));
+    assert_reduced_on_every_pool(Reduction::Sum, run, &expected);
+    let backwards = s![..;-1, .., ..];
+    let (indices, updates) = (indices.slice(backwards), updates.slice(backwards));
+    let mut written = data.clone();
+    for (((_, j, k), &index), &update) in indices.indexed_iter().zip(&updates) {
+        written[[index, j, k]] = update;
+    }
+    assert_on_every_pool(|| data.scatter_elements(&indices, &updates, 0), &written);
+}
+
 /// Few lanes and an axis longer than the updates; one lane alone.
 #[test]
 fn scattered_long_lanes() {

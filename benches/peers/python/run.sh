@@ -55,7 +55,7 @@ for round in $(seq "$rounds"); do
 done
 
 # What is returned, where the allocator keeps memory as engines do.
-(cd "$here/.." && cargo run --quiet --release --features mimalloc -- --csv "$parts/kept") >&2
+(cd "$here/.." && cargo run --quiet --release --features mimalloc -- --alone --csv "$parts/kept") >&2
 
 mkdir -p "$(dirname "$result")"
 cp "$parts/kept" "${result%.csv}-kept.csv"

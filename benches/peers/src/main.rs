@@ -1,7 +1,9 @@
 //! Times opkernels beside the Rust crates that have the same operations, all in
-//! one process and in turn: `cargo run --release -- [part of a name] [--csv FILE]`.
+//! one process and in turn: `cargo run --release -- [part of a name] [--alone] [--csv FILE]`.
 //! Every answer is compared with ours before it is timed. With `--features mimalloc` large
-//! arrays come from memory that the allocator keeps, as engines keep theirs.
+//! arrays come from memory that the allocator keeps, as engines keep theirs; with `--alone` too
+//! ours is timed by itself, as libraries in other processes are: in turn with others it finds
+//! the caches full of their arrays.
 
 mod arrow;
 mod burn;
@@ -20,6 +22,7 @@ mod workloads;
 
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::{Results, THREADS, Turns};
 use way::Way;
@@ -31,11 +34,15 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Seconds for each way of a workload on each number of threads.
 const TIME: f64 = 0.3;
 
+/// Whether no other library is timed.
+static ALONE: AtomicBool = AtomicBool::new(false);
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let (mut wanted, mut csv) = (Vec::new(), "results.csv".to_owned());
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
+            "--alone" => ALONE.store(true, Ordering::Relaxed),
             "--csv" => csv = arguments.next().expect("a file's name after --csv"),
             _ => wanted.push(argument),
         }
@@ -97,7 +104,9 @@ impl Compare for f32 {
 /// first, which is ours, and times the rest in turn.
 pub(crate) fn measure<T: Compare>(name: &'static str, ways: Vec<Way<'_, T>>) -> Results {
     let expected = (ways[0].answer)();
-    let right = ways.into_iter().filter(|way| agrees(name, way, &expected));
+    let alone = ALONE.load(Ordering::Relaxed);
+    let timed = ways.into_iter().filter(|way| !alone || way.name.starts_with("opkernels"));
+    let right = timed.filter(|way| agrees(name, way, &expected));
     let turns = right.fold(Turns::new(name), |turns, way| {
         THREADS.into_iter().fold(turns, |turns, threads| turns.on(threads, way.name, (way.make)()))
     });

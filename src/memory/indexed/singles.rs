@@ -22,6 +22,9 @@ const TUPLES_AT_ONCE: usize = threshold(1024, 16);
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 const FEWEST_TUPLES: usize = threshold(64, 5);
 
+/// Longer runs that select along one axis each are gone through one by one.
+const SHORT: usize = threshold(16, 4);
+
 /// Fewer elements of evenly spaced runs are not gone through by themselves.
 const EVEN: usize = threshold(96, 4);
 
@@ -95,7 +98,7 @@ impl Run<'_> {
             _ => (TUPLES_FIRST, TUPLES_AT_ONCE),
         };
         let beside = nest.last().map_or(0, |run| run.step.selected);
-        let turns = turns(single.size, width, nest);
+        let turns = if axes.len() == 1 { turns(single.size, width, nest) } else { None };
         let go = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
             let (beside, lanes, count, step) = match &turns {
                 Some(turns) if lanes > 1 => (Beside::Runs(turns), 1, lanes * count, Offsets::ZERO),
@@ -163,12 +166,12 @@ impl Run<'_> {
     }
 }
 
-/// The innermost runs as one lane, where they are short, follow each other and select beside the
-/// same elements.
+/// The innermost runs as one lane, where they are short and follow each other.
 fn turns(size: usize, width: Width, nest: &[Loop]) -> Option<ShortRuns> {
     let [.., around, run] = nest else { return None };
-    let (indices, listed) = (run.len * width.size(), run.len * size);
-    let follow = Offsets { selected: 0, indices: indices as isize, listed: listed as isize };
-    let beside = run.step.selected;
-    if beside != 0 && around.step == follow { ShortRuns::of(run.len, beside) } else { None }
+    let (indices, listed) = ((run.len * width.size()) as isize, (run.len * size) as isize);
+    let follow = (around.step.indices, around.step.listed) == (indices, listed);
+    let (beside, across) = (run.step.selected, around.step.selected);
+    let short = beside != 0 || run.len <= SHORT;
+    if follow && short { ShortRuns::of(run.len, beside, across) } else { None }
 }

@@ -110,7 +110,8 @@ where
     for (width, gather) in [(1, true), (1, false), (count.max(1), true), (count.max(1), false)] {
         copied_of_rows(indices, (lanes, count), (len, width), (gather, None), element);
         // The lanes as one, of short runs.
-        if let Some(turns) = ShortRuns::of(count, size_of::<E>() as isize).filter(|_| width > 1) {
+        if let Some(turns) = ShortRuns::of(count, size_of::<E>() as isize, 0).filter(|_| width > 1)
+        {
             copied_of_rows(indices, (lanes, count), (len, width), (gather, Some(&turns)), element);
         }
     }
