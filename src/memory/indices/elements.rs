@@ -103,10 +103,13 @@ impl ShortRuns {
         if !(2..=BLOCK).contains(&run) {
             return None;
         }
-        let besides = std::array::from_fn(|k| {
-            let of_run = across.wrapping_mul((k / run) as isize);
-            of_run.wrapping_add(beside.wrapping_mul((k % run) as isize))
-        });
+        let mut besides = [0; BLOCK];
+        for (turn, run) in besides.chunks_mut(run).enumerate() {
+            let first = across.wrapping_mul(turn as isize);
+            for (k, one) in run.iter_mut().enumerate() {
+                *one = first.wrapping_add(beside.wrapping_mul(k as isize));
+            }
+        }
         let runs = BLOCK / run;
         let on = across.wrapping_mul(runs as isize);
         Some(ShortRuns { besides, count: runs * run, on })

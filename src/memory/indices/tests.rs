@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use ndarray::ArrayView1;
 
-use super::elements::{self, Beside, Elements, ShortRuns, SingleRun};
+use super::elements::{self, BLOCK, Beside, Elements, ShortRuns, SingleRun};
 use super::resolve::resolve;
 use super::{
     Component, IndexInteger, Indices, Lane, Loop, Meaning, NOWHERE, Offsets, Policy, Walk,
@@ -233,6 +233,50 @@ fn elements_are_copied_while_their_indices_are_resolved() {
     copied_in_all_counts::<u64>();
     copied_in_all_counts::<isize>();
     copied_in_all_counts::<usize>();
+}
+
+/// Runs of all short lengths, each of a row of its own, as one lane: read, and written.
+#[test]
+fn short_runs_of_rows() {
+    const LEN: usize = 5;
+    for (run, beside) in (2..=BLOCK).step_by(if cfg!(miri) { 3 } else { 1 }).zip([0, 1].repeat(32))
+    {
+        // As many as several blocks hold, and some.
+        let rows = 3 * (BLOCK / run) + 1;
+        let width = LEN + beside * (run - 1);
+        let indices: Vec<i64> = (0..rows * run).map(|k| (k * 3 % LEN) as i64).collect();
+        let place = |k: usize| k / run * width + indices[k] as usize + k % run * beside;
+        let values: Vec<u32> = (0..rows * width).map(|k| k as u32 + 1).collect();
+        let (mut selected, mut listed) = (values.clone(), vec![0; rows * run]);
+        let runs = ShortRuns::of(run, 4 * beside as isize, 4 * width as isize).unwrap();
+        let copy = |single: SingleRun, selected: &mut [u32], listed: &mut [u32]| {
+            let elements = Elements {
+                indices: indices.as_ptr().cast(),
+                width: elements::Width::I64,
+                count: indices.len(),
+                lanes: 1,
+                step: Offsets::ZERO,
+                axes: &[Component { len: LEN, step: 4, at: 0 }],
+                beside: Beside::Runs(&runs),
+                selected: selected.as_mut_ptr().cast(),
+                listed: listed.as_mut_ptr().cast(),
+            };
+            // SAFETY: there is a listed element for each index, and a row for each run, in which
+            // all of the axis can be selected from beside each place of a run.
+            #[allow(unsafe_code)]
+            unsafe {
+                assert!(single(&elements));
+            }
+        };
+        copy(elements::copy::<4, true>, &mut selected, &mut listed);
+        let expected: Vec<u32> = (0..rows * run).map(|k| values[place(k)]).collect();
+        assert_eq!(listed, expected, "runs of {run}");
+        listed.iter_mut().zip(7000..).for_each(|(one, value)| *one = value);
+        copy(elements::copy::<4, false>, &mut selected, &mut listed);
+        let mut expected = values;
+        (0..rows * run).for_each(|k| expected[place(k)] = 7000 + k as u32);
+        assert_eq!(selected, expected, "runs of {run}");
+    }
 }
 
 /// Only where entries that follow each other select by different indices different

@@ -230,6 +230,15 @@ impl Lines {
     /// That of [`roll`](Self::roll).
     #[inline(never)]
     unsafe fn roll_wide(&self, row: Row) {
+        if row.len > MEDIUM {
+            let pieces = row.pieces();
+            return self.each(|row, rolled| {
+                for Piece { from, to, len } in pieces {
+                    // SAFETY: the caller's promise, for each row.
+                    unsafe { row.add(from).copy_to_nonoverlapping(rolled.add(to), len) };
+                }
+            });
+        }
         // SAFETY: the caller's promise, for each row.
         widely(|| self.each(|from, to| unsafe { rotate(from, to, row) }));
     }
@@ -289,8 +298,8 @@ pub(super) unsafe fn rotate(from: *const u8, to: *mut u8, row: Row) {
     }
 }
 
-/// Runs of up to this many bytes are copied block by block: a copy routine that is called for
-/// each takes longer to begin.
+/// Rows of up to this many bytes are copied block by block: a copy routine that is called for
+/// each run takes longer to begin.
 const MEDIUM: usize = threshold(4 << 10, 200);
 
 /// Copies a run of a row.
@@ -303,7 +312,6 @@ unsafe fn run_of(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: the caller's promise; each block lies in the run.
     unsafe {
         match len {
-            129.. if len > MEDIUM => from.copy_to_nonoverlapping(to, len),
             // Blocks that begin where lines of the destination do take half as long as
             // those that lie across them.
             129.. => lines(from, to, len, |_| {}),

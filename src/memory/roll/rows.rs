@@ -1,7 +1,7 @@
 //! Rolls short dense rows: both runs of a row while it is in the first cache.
 
 use super::Turn;
-use super::blocks::{self, Piece, Row, Share, rotate, straight};
+use super::blocks::{self, Row, Share, rotate, straight};
 use crate::memory::copy::Transfer;
 use crate::memory::copy::stage::{self, Stage};
 use crate::memory::cpu::{Pattern, is_streamed};
@@ -9,8 +9,8 @@ use crate::memory::walk::Offsets;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
-/// Of longer rows each run is copied by itself: a copy routine knows better how to write that
-/// much at once.
+/// Longer rows are copied as if they were less, run by run: a copy routine knows better how to
+/// write that much at once.
 const ALONE: usize = threshold(4 << 10, 128);
 const _: () = assert!(Stage::rows(ALONE) > 0);
 
@@ -29,7 +29,8 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
         let to = transfer.to.start().wrapping_offset(start.listed);
         // SAFETY: the rows are those of the two arrays, which are borrowed apart from each
         // other; plain elements are initialised bytes; no two parts have the same row. Where
-        // there is a pattern, rows along the innermost axis follow each other.
+        // there is a pattern, rows along the innermost axis follow each other. Those that are
+        // sent are short enough (`is_sent`).
         #[allow(unsafe_code)]
         unsafe {
             if let Some(pattern) = &pattern {
@@ -57,7 +58,7 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
 /// Whether rows go past the caches.
 fn is_sent(transfer: &Transfer<'_, '_>, around: &[Turn], row: Row, bytes: usize) -> bool {
     let dense = around.last().is_none_or(|turn| turn.to == row.len as isize);
-    dense && row.len >= PAST && stage::is_past(bytes, transfer)
+    dense && (PAST..=ALONE).contains(&row.len) && stage::is_past(bytes, transfer)
 }
 
 /// Rows of more bytes are copied in blocks sooner than they are shuffled: 5000 of 28 bytes take
@@ -113,27 +114,21 @@ unsafe fn shuffle(
 }
 
 /// Rolls `count` rows that are turns of one axis and follow each other in the destination:
-/// puts as many of them together as there is room for, and sends them on past the caches;
-/// long ones run by run.
+/// puts as many of them together as there is room for, and sends them on past the caches.
 ///
 /// # Safety
-/// They can be read and written, are initialised, and do not overlap.
+/// They can be read and written, are initialised, do not overlap, and have [`ALONE`] bytes at
+/// most.
 #[allow(unsafe_code)]
 unsafe fn send(turn: Turn, count: usize, from: *const u8, to: *mut u8, row: Row) {
     let source = |k: usize| from.wrapping_offset(k as isize * turn.from);
-    let at_once = if row.len > ALONE { 1 } else { Stage::rows(row.len) };
+    let at_once = Stage::rows(row.len);
     let mut stage = Stage::new();
     for first in (0..count).step_by(at_once) {
         let group = first..count.min(first.saturating_add(at_once));
         let to = to.wrapping_offset(first as isize * turn.to);
         // SAFETY: the caller's promise, for each row, and the stage has room for a group.
         unsafe {
-            if row.len > ALONE {
-                for Piece { from, to: at, len } in row.pieces() {
-                    source(first).add(from).copy_to_nonoverlapping(to.add(at), len);
-                }
-                continue;
-            }
             let room = stage.room(source(first));
             for (number, k) in group.clone().enumerate() {
                 rotate(source(k), room.add(number * row.len), row);

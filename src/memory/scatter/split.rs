@@ -221,11 +221,11 @@ fn cut(walk: &Walk, row: usize, most: usize) -> (Cut, usize) {
     if only_entries && worth_searching(walk, row) && targets >= 4 * threads {
         return (Cut::Targets, threads);
     }
-    // Bands of rows that are wide even so.
-    let bands = row / threshold(2 << 10, 300);
+    // Pieces of rows that are wide even so.
+    let pieces = row / threshold(2 << 10, 300);
     let (cut, len) = lens
         .into_iter()
-        .chain([(Cut::Inner, bands)])
+        .chain([(Cut::Inner, pieces)])
         .max_by_key(|(_, len)| *len)
         .unwrap_or((Cut::Entries(1), 1));
     if len > 1 { (cut, most.min(len)) } else { nothing }
