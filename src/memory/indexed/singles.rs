@@ -5,7 +5,9 @@ use std::sync::atomic::Ordering;
 
 use super::{Part, Run};
 use crate::index::Policy;
-use crate::memory::indices::elements::{BLOCK, Beside, Does, Elements, ShortRuns, Single, Width};
+use crate::memory::indices::elements::{
+    BLOCK, Beside, Does, Elements, Repeated, ShortRuns, Single, Width,
+};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use crate::memory::indices::tuples;
 use crate::memory::indices::{CHUNK, Indices};
@@ -38,7 +40,8 @@ impl Run<'_> {
             && self.walk.inner.len == 1
             && self.walk.shared().is_empty()
             && part.targets.is_none();
-        let dense = run.step.listed == single.size as isize;
+        let one = is_repeated(single, nest) && self.walk.components.len() == 1;
+        let dense = run.step.listed == single.size as isize || one;
         // Of up to a chunk all may have to be resolved before anything is written.
         let many = run.len > 1 && self.walk.entries() > CHUNK;
         // Elements that are far apart are asked for a chunk at a time, unless their indices rise.
@@ -58,7 +61,7 @@ impl Run<'_> {
         let combines = |axis: &Component, width: Width| {
             let size = single.size as isize;
             let dense = run.step.selected == 0 && axis.step == size;
-            let joined = || run.len > BLOCK || turns(single.size, width, nest).is_some();
+            let joined = || run.len > BLOCK || turns(width, nest).is_some();
             let beside = run.step.selected == size && joined();
             // Updates of one target are combined with each other first, a chunk at a time.
             (dense && !indices.repeat(self.walk)) || beside
@@ -98,7 +101,16 @@ impl Run<'_> {
             _ => (TUPLES_FIRST, TUPLES_AT_ONCE),
         };
         let beside = nest.last().map_or(0, |run| run.step.selected);
-        let turns = if axes.len() == 1 { turns(single.size, width, nest) } else { None };
+        let turns = if axes.len() == 1 { turns(width, nest) } else { None };
+        // SAFETY: all updates are this one, which can be read (`Part`), of a size that fits.
+        #[allow(unsafe_code)]
+        let one = is_repeated(single, nest).then(|| unsafe {
+            Repeated::of(self.listed.wrapping_offset(base.listed), single.size)
+        });
+        let list = |at: isize| match &one {
+            Some(one) => one.start().cast_mut(),
+            None => self.listed.wrapping_offset(at),
+        };
         let go = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
             let (beside, lanes, count, step) = match &turns {
                 Some(turns) if lanes > 1 => (Beside::Runs(turns), 1, lanes * count, Offsets::ZERO),
@@ -113,7 +125,8 @@ impl Run<'_> {
                 axes,
                 beside,
                 selected: self.selected.wrapping_offset(at.selected),
-                listed: self.listed.wrapping_offset(at.listed),
+                listed: list(at.listed),
+                repeated: one.is_some(),
             };
             // SAFETY: `singly` asked; the places are those of the loops, whose turns
             // do not leave the arrays, and of this part alone (`Part`); the kernel is that
@@ -166,10 +179,18 @@ impl Run<'_> {
     }
 }
 
+/// Whether all indices have the same update.
+fn is_repeated(single: Single, nest: &[Loop]) -> bool {
+    single.does != Does::Gather
+        && (1..=Repeated::LARGEST).contains(&single.size)
+        && nest.iter().all(|turn| turn.step.listed == 0)
+}
+
 /// The innermost runs as one lane, where they are short and follow each other.
-fn turns(size: usize, width: Width, nest: &[Loop]) -> Option<ShortRuns> {
+fn turns(width: Width, nest: &[Loop]) -> Option<ShortRuns> {
     let [.., around, run] = nest else { return None };
-    let (indices, listed) = ((run.len * width.size()) as isize, (run.len * size) as isize);
+    let indices = (run.len * width.size()) as isize;
+    let listed = (run.len as isize).wrapping_mul(run.step.listed);
     let follow = (around.step.indices, around.step.listed) == (indices, listed);
     let (beside, across) = (run.step.selected, around.step.selected);
     let short = beside != 0 || run.len <= SHORT;

@@ -139,7 +139,8 @@ impl ShortRuns {
 /// Promised is: in each lane there are `count` indices that follow each other, an integer of
 /// `width` for each of the axes, and as many listed elements that follow each other too; what
 /// the axes reach, from each of the places beside, and what is listed can be read, and
-/// written where that is what is done; the two do not overlap. Lengths of the axes are
+/// written where that is what is done; the two do not overlap. Where one value is `repeated`, a
+/// block of it is listed, and nothing is `step.listed` apart. Lengths of the axes are
 /// less than 2^31, and not 0; of several also their steps, and nothing is beside.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Elements<'e> {
@@ -152,6 +153,44 @@ pub(in crate::memory) struct Elements<'e> {
     pub(in crate::memory) beside: Beside<'e>,
     pub(in crate::memory) selected: *mut u8,
     pub(in crate::memory) listed: *mut u8,
+    /// Whether what is listed for all is one [`Repeated`] value, which is only read.
+    pub(in crate::memory) repeated: bool,
+}
+
+/// One value for all indices, as often as a block may read it: so kernels that read a list need no
+/// loops of their own for it.
+#[derive(Debug)]
+pub(in crate::memory) struct Repeated {
+    room: [MaybeUninit<u128>; BLOCK],
+}
+
+impl Repeated {
+    /// Larger values have no room.
+    pub(in crate::memory) const LARGEST: usize = size_of::<u128>();
+
+    /// # Safety
+    /// A value of so many bytes can be read, of 1 to [`LARGEST`](Self::LARGEST).
+    #[allow(unsafe_code)]
+    pub(in crate::memory) unsafe fn of(value: *const u8, size: usize) -> Self {
+        let mut room = [MaybeUninit::uninit(); BLOCK];
+        let (first, mut len) = (room.as_mut_ptr().cast::<u8>(), size);
+        // SAFETY: the caller's promise; `len` bytes are values, and no more than `BLOCK` of them
+        // are made.
+        unsafe {
+            first.copy_from_nonoverlapping(value, size);
+            while len < BLOCK * size {
+                let more = len.min(BLOCK * size - len);
+                first.add(len).copy_from_nonoverlapping(first, more);
+                len += more;
+            }
+        }
+        Repeated { room }
+    }
+
+    /// Where a list of them begins.
+    pub(in crate::memory) fn start(&self) -> *const u8 {
+        self.room.as_ptr().cast()
+    }
 }
 
 impl Indices<'_> {
@@ -303,7 +342,9 @@ impl Elements<'_> {
                     Beside::Runs(runs) => runs.on,
                 };
                 selected = selected.wrapping_offset(on);
-                listed = listed.wrapping_add(size * block.len());
+                if !self.repeated {
+                    listed = listed.wrapping_add(size * block.len());
+                }
             }
         }
         all

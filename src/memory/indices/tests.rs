@@ -172,6 +172,7 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
         beside,
         selected: all.as_mut_ptr().cast(),
         listed: list.as_mut_ptr().cast(),
+        repeated: false,
     };
     // SAFETY: it can be done, the axis and the list are as long as that.
     #[allow(unsafe_code)]
@@ -260,6 +261,7 @@ fn short_runs_of_rows() {
                 beside: Beside::Runs(&runs),
                 selected: selected.as_mut_ptr().cast(),
                 listed: listed.as_mut_ptr().cast(),
+                repeated: false,
             };
             // SAFETY: there is a listed element for each index, and a row for each run, in which
             // all of the axis can be selected from beside each place of a run.
@@ -387,6 +389,7 @@ fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &
             beside: Beside::Each(0),
             selected: array.as_mut_ptr(),
             listed: list.as_mut_ptr(),
+            repeated: false,
         };
         // SAFETY: the axes reach as far as the array does, and the list is as long as that.
         #[allow(unsafe_code)]
