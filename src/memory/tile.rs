@@ -82,12 +82,13 @@ pub(super) struct Next {
 impl Next {
     pub(super) const NONE: Self = Next { start: std::ptr::null(), step: 0 };
 
-    /// Asks for those of the block of entries with this number.
+    /// Asks for those of the block of entries with this number: of tuples, for all of them.
     #[inline(always)]
     pub(super) fn ask(self, block: usize) {
         if !self.start.is_null() {
-            let by = self.step.wrapping_mul((block * BLOCK) as isize);
-            cpu::prefetch_line(self.start.wrapping_offset(by));
+            let bytes = self.step.wrapping_mul(BLOCK as isize);
+            let first = self.start.wrapping_offset(bytes.wrapping_mul(block as isize));
+            cpu::prefetch_all(first, bytes.unsigned_abs().clamp(1, 3 * 64));
         }
     }
 }
