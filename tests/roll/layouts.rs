@@ -129,6 +129,18 @@ fn rows_of_every_width() {
     }
 }
 
+/// Short rows that turn where they are, in lines with gaps between them: what is lifted at a time
+/// ends where a line does.
+#[test]
+fn short_rows_of_lines_apart() {
+    for (lines, rows, width) in [(1, 300, 5), (3, 5, 3), (4, 7, 9), (5, 3, 40), (3, 500, 33)] {
+        let data: ArrayD<u8> = array_of(&[2, lines, rows, width], 1);
+        for shift in [1, width as i64 / 2] {
+            assert_rolled(&data, &[shift], &[3], &lines_apart());
+        }
+    }
+}
+
 /// Rows that follow each other in lines that do not.
 fn lines_apart() -> Layout {
     let mut layout = Layout::standard(4);

@@ -245,6 +245,7 @@ impl Roll {
         while first < rows.end {
             let count = at_once.min(rows.end - first).min(line.len - first % line.len);
             let from = self.at(Place::new(&self.turns, cycles, first).offset, 0);
+            debug_assert!(count * row <= room);
             // SAFETY: the rows lie in the array and are this part's alone;
             // `lifted` has room for them. All their elements are lifted, each
             // once, before any is set down.
