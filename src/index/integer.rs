@@ -20,6 +20,9 @@ pub trait IndexInteger: num_traits::PrimInt + Send + Sync + Sealed + 'static {
     const KIND: &'static IndexKind;
 }
 
+/// The longest axis along which [`Meaning::outside`] tells.
+pub(crate) const LONGEST: u64 = 1 << 62;
+
 /// What an index means along an axis of `len` elements.
 pub(crate) trait Meaning: Copy + PartialOrd + 'static {
     /// Whether values can be negative, for those who read them in vectors.
@@ -33,8 +36,9 @@ pub(crate) trait Meaning: Copy + PartialOrd + 'static {
     /// some number `>= len` for every other value.
     fn position(self, len: usize) -> u64;
     /// A number that is negative where the value is outside `-len..=len - 1`,
-    /// or for unsigned types not below `len`. Those of many indices are combined
-    /// by "or" and looked at once: three instructions an index.
+    /// or for unsigned types not below `len`, of an axis no longer than [`LONGEST`].
+    /// Those of many indices are combined by "or" and looked at once: three
+    /// instructions an index.
     fn outside(self, len: usize) -> i64;
     /// The nearest position of an axis of length `len > 0`.
     fn clip(self, len: usize) -> usize;
@@ -59,7 +63,7 @@ macro_rules! signed {
             }
             #[inline(always)]
             fn outside(self, len: usize) -> i64 {
-                // Where one of them wraps around, the other is negative.
+                // Where one of them wraps around, the other is negative: `len` is at most 2^62.
                 let (value, len) = (self as i64, len as i64);
                 value.wrapping_add(len) | (len - 1).wrapping_sub(value)
             }

@@ -6,7 +6,7 @@ mod out_of_bounds;
 mod plan;
 
 pub use integer::IndexInteger;
-pub(crate) use integer::Meaning;
+pub(crate) use integer::{LONGEST, Meaning};
 pub use out_of_bounds::OutOfBounds;
 pub use plan::IndexPlan;
 

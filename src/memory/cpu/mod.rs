@@ -4,6 +4,8 @@
 mod caches;
 #[cfg(all(feature = "half", target_arch = "x86_64", not(miri)))]
 mod half;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod inside;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod keep;
 mod shuffle;
@@ -15,6 +17,8 @@ mod tuples;
 pub(super) use caches::{Caches, of_caches};
 #[cfg(all(feature = "half", target_arch = "x86_64", not(miri)))]
 pub(super) use half::F16c;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(super) use inside::known_inside;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 pub(super) use keep::keep;
 pub(super) use shuffle::{FEWEST, Pattern, gcd};

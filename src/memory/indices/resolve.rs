@@ -4,10 +4,10 @@
 use std::mem::MaybeUninit;
 
 use super::{CHUNK, Lane, NOWHERE};
-use crate::index::{Meaning, Policy};
+use crate::index::{LONGEST, Meaning, Policy};
 use crate::memory::buffer::Buffer;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-use crate::memory::cpu::Avx2;
+use crate::memory::cpu::{Avx2, known_inside};
 use crate::memory::cpu::{ask_on, is_long};
 use crate::memory::walk::Component;
 use crate::threshold::threshold;
@@ -184,10 +184,16 @@ fn resolve_to<I: Meaning>(
 #[allow(unsafe_code)]
 pub(super) unsafe fn all_inside<I: Meaning>(lane: Lane, count: usize, len: usize) -> bool {
     let size = size_of::<I>() as isize;
+    let start = lane.start.cast::<I>();
     // SAFETY: the caller's promise.
     unsafe {
+        let at = |k: usize| *start.wrapping_byte_offset(k as isize * lane.step);
+        if len as u64 > LONGEST {
+            // Of elements without a size, or one element that is broadcast.
+            return (0..count).all(|k| at(k).position(len) < len as u64);
+        }
         if lane.step == size {
-            let indices = std::slice::from_raw_parts(lane.start.cast::<I>(), count);
+            let indices = std::slice::from_raw_parts(start, count);
             if !is_long(size_of_val(indices)) {
                 return slice_inside(indices, len);
             }
@@ -202,14 +208,23 @@ pub(super) unsafe fn all_inside<I: Meaning>(lane: Lane, count: usize, len: usize
         if lane.step == 3 * size {
             widest!(count, none_outside(count, len, every::<I, 3>(lane.start)));
         }
-        let start = lane.start.cast::<I>();
-        none_outside(count, len, |k| *start.wrapping_byte_offset(k as isize * lane.step))
+        none_outside(count, len, at)
     }
 }
 
 /// The same of indices that follow each other.
 fn slice_inside<I: Meaning>(indices: &[I], len: usize) -> bool {
     let count = indices.len();
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if const { size_of::<I>() == 8 } && count >= 16 {
+        if let Some(avx2) = Avx2::detect() {
+            // Where one is negative, all of its block are looked at, one by one.
+            let each = |block: &[I]| none_outside(block.len(), len, |k| block[k]);
+            return indices
+                .chunks(CHUNK)
+                .all(|block| known_inside(avx2, block, len) || avx2.call(|| each(block)));
+        }
+    }
     widest!(count, none_outside(count, len, |k| indices[k]));
 }
 

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use ndarray::ArrayView1;
 
 use super::elements::{self, BLOCK, Beside, Elements, ShortRuns, SingleRun};
-use super::resolve::resolve;
+use super::resolve::{all_inside, resolve};
 use super::{
     Component, IndexInteger, Indices, Lane, Loop, Meaning, NOWHERE, Offsets, Policy, Walk,
 };
@@ -492,4 +492,40 @@ fn which_tuples_are_taken_together() {
     assert!(!together(16, &[(7, 5, 0), (3, 1, 16)]), "numbers that lie apart");
     assert!(!together(16, &[(7, 5, 8), (3, 1, 8)]), "one number twice");
     assert!(!together(8, &[(7, 5, 0)]), "single numbers");
+}
+
+/// Every count around those taken at once, with one index of each kind at each place.
+fn inside_in_all_counts<I: Meaning + TryFrom<i128> + std::fmt::Debug>(signed: bool) {
+    let half = 1_i128 << 32;
+    let lens = [1, 7, 1000, half - 1, half, half + 5, 1 << 62, (1 << 62) + 1, (1 << 63) - 1];
+    for len in lens.into_iter().filter_map(|len| usize::try_from(len).ok()) {
+        let end = len as i128;
+        let marks = [0, end - 1, end, end + 1, half - 1, half, half + 6, 1 << 62, (1 << 63) - 1];
+        let wild =
+            marks.iter().flat_map(|&mark| [mark, -mark - 1, -mark]).chain([-end - 1, 1 << 63]);
+        let wild: Vec<I> = wild.filter_map(|value| I::try_from(value).ok()).collect();
+        let tame = |k: usize| I::try_from((k as i128 * 0x9E37_79B9) % end).ok().unwrap();
+        for count in (1..70).chain([1023, 1024, 1025, 1040, 2050]) {
+            let indices: Vec<I> = (0..count).map(tame).collect();
+            let places = (0..count).step_by(1 + count / 40).chain([count - 1]);
+            for (at, &one) in places.flat_map(|at| wild.iter().map(move |one| (at, one))) {
+                let mut indices = indices.clone();
+                indices[at] = one;
+                let value = one.value();
+                let expected = value < end && value >= if signed { -end } else { 0 };
+                let lane = Lane { start: indices.as_ptr().cast(), step: size_of::<I>() as isize };
+                // SAFETY: so many values follow each other.
+                #[allow(unsafe_code)]
+                let found = unsafe { all_inside::<I>(lane, count, len) };
+                assert_eq!(found, expected, "{value} at {at} of {count}, {len}");
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes too long")]
+fn indices_of_eight_bytes_are_inside_or_not() {
+    inside_in_all_counts::<i64>(true);
+    inside_in_all_counts::<u64>(false);
 }

@@ -2,7 +2,8 @@
 
 use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, array};
 use opkernels::{
-    Error, Gather, GatherExt, OutOfBounds, Reduction, RollExt, ScatterElements, ScatterElementsExt,
+    Error, Gather, GatherElementsExt, GatherExt, OutOfBounds, Reduction, RollExt, ScatterElements,
+    ScatterElementsExt,
 };
 
 use super::Table;
@@ -155,6 +156,21 @@ fn indices_into_far_axes(table: &mut Table) {
             let expected = outside(index.into(), &[0], 0, FAR);
             assert_eq!(far(&element, &[FAR]).gather(&[index], 0), expected);
         });
+    }
+    // More indices than are resolved before the first is used.
+    for len in [1 << 62, (1 << 62) + 1, isize::MAX as usize - 1] {
+        let end = len as i64;
+        for index in [0, end - 1, 1 - end, -end, end, -end - 1, i64::MAX, i64::MIN] {
+            table.case(format!("gather 5000 times {index} of {len}"), || {
+                let (element, indices) = (array![7_u8], Array1::from_elem(5000, index));
+                let (data, mut out) = (far(&element, &[len]), Array1::<u8>::zeros(5000));
+                let inside = (-end..end).contains(&index);
+                let expected = if inside { Ok(()) } else { outside(index.into(), &[0], 0, len) };
+                assert_eq!(data.gather_into(&indices, 0, &mut out), expected);
+                assert_eq!(data.gather_elements_into(&indices, 0, &mut out), expected);
+                assert_eq!(out, Array1::from_elem(5000, if inside { 7 } else { 0 }));
+            });
+        }
     }
     table.case("gather rows out of 2^58", || {
         let row = array![1_u16, 2, 3, 4];
