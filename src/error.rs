@@ -64,6 +64,15 @@ pub enum Error {
         axis: usize,
     },
 
+    /// A plan for an axis that no array has.
+    #[error("axis {axis} cannot have a length of {len} (expected at most {})", isize::MAX)]
+    AxisTooLong {
+        /// The number of the axis among those that the plan is for.
+        axis: usize,
+        /// Its length as it was given.
+        len: usize,
+    },
+
     /// `batch_dims` outside the range that the ranks of data and indices
     /// allow.
     #[error(

@@ -65,6 +65,7 @@ impl<D: Dimension> IndexPlan<D> {
     /// # Errors
     /// [`IndexOutOfBounds`](Error::IndexOutOfBounds) as a call would give it, but
     /// for the number of the axis, which a plan does not know: it is 0;
+    /// [`AxisTooLong`](Error::AxisTooLong) where `len` is more than `isize::MAX`;
     /// [`AllocationFailed`](Error::AllocationFailed).
     ///
     /// # Complexity
@@ -81,7 +82,7 @@ impl<D: Dimension> IndexPlan<D> {
     /// is skipped drops its updates in a scatter, and is filled in a gather.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new), where `out_of_bounds` is `Error`;
+    /// Those of [`new`](Self::new), of bounds only where `out_of_bounds` is `Error`;
     /// [`EmptyAxis`](Error::EmptyAxis) where `Clip` or `Wrap` meet a length of 0.
     ///
     /// # Examples

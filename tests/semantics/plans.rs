@@ -127,6 +127,51 @@ fn bad_indices_are_refused_as_calls_refuse_them() {
 }
 
 #[test]
+fn no_plan_is_made_for_axes_that_no_array_has() {
+    let longest = isize::MAX as usize;
+    for len in [longest + 1, longest + 2, usize::MAX - 1, usize::MAX] {
+        for mode in [OutOfBounds::Error, OutOfBounds::Skip, OutOfBounds::Clip, OutOfBounds::Wrap] {
+            for index in [0, -1, 5, i64::MIN, i64::MAX] {
+                let error = IndexPlan::with(&[index], len, mode).unwrap_err();
+                assert_eq!(error, Error::AxisTooLong { axis: 0, len });
+                let cell = array![[0, index]];
+                let error = IndexPlan::tuples(&cell, &[2, len], mode).unwrap_err();
+                assert_eq!(error, Error::AxisTooLong { axis: 1, len });
+                assert_eq!(
+                    error.to_string(),
+                    format!("axis 1 cannot have a length of {len} (expected at most {longest})")
+                );
+            }
+        }
+    }
+    // The longest that one can have: of an element that is broadcast.
+    let (element, len) = (array![7_u8], longest as i64);
+    let data = element.broadcast(longest).unwrap();
+    for index in [0, len - 1, -1, -len] {
+        for mode in [OutOfBounds::Error, OutOfBounds::Skip, OutOfBounds::Clip, OutOfBounds::Wrap] {
+            let plan = IndexPlan::with(&[index, 1], longest, mode).unwrap();
+            let attributes = Gather::along(0).out_of_bounds(match mode {
+                OutOfBounds::Skip => OutOfBounds::Fill(9),
+                OutOfBounds::Clip => OutOfBounds::Clip,
+                OutOfBounds::Wrap => OutOfBounds::Wrap,
+                _ => OutOfBounds::Error,
+            });
+            assert_eq!(data.gather_with(&plan, attributes).unwrap(), array![7, 7].into_dyn());
+        }
+    }
+    for index in [len, -len - 1] {
+        let error = IndexPlan::new(&[index], longest).unwrap_err();
+        let expected = Error::IndexOutOfBounds {
+            index: index.into(),
+            position: vec![0],
+            axis: 0,
+            len: longest,
+        };
+        assert_eq!(error, expected);
+    }
+}
+
+#[test]
 fn the_plan_decides_what_becomes_of_indices_out_of_bounds() {
     let data = array![10, 20, 30];
     let wild = [1, 7, -9];

@@ -86,6 +86,9 @@ impl Positions {
             Lens::Each(lens) => (rank - 1, &lens[..]),
         };
         for (axis, &len) in each.iter().enumerate() {
+            if isize::try_from(len).is_err() {
+                return Err(Error::AxisTooLong { axis, len });
+            }
             policy.on_axis(axis, len, indices.shape())?;
         }
         let shape = indices.shape().into();
