@@ -62,7 +62,8 @@ where
     let plan = &attributes.plan(shape, indices, updates.shape());
     let plan = plan.as_ref().map_err(Error::clone)?;
     let indices = &plan.of_rows(indices);
-    let bytes = target.as_array().len().saturating_mul(size_of::<T::Elem>());
+    // Elements without a size take time to copy all the same.
+    let bytes = target.as_array().len().saturating_mul(size_of::<T::Elem>().max(1));
     let discards = const { !mem::needs_drop::<T::Elem>() }
         && combining.reduction != Reduction::Mean
         && plan.refuses()

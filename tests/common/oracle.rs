@@ -94,10 +94,10 @@ fn places<V>(
 
 /// The place in data of each element that is gathered, and of each update that
 /// is scattered; none where it is filled or skipped.
-type Selected = ArrayD<Option<Vec<usize>>>;
+pub(crate) type Selected = ArrayD<Option<Vec<usize>>>;
 
 /// Of a call on data of shape `d`.
-fn selected<V>(
+pub(crate) fn selected<V>(
     kind: Kind,
     d: &[usize],
     indices: &ArrayD<i128>,

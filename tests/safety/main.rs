@@ -15,6 +15,7 @@ mod forms;
 mod huge;
 #[cfg(all(target_pointer_width = "32", not(miri)))]
 mod large_on_32_bits;
+mod long_axes;
 #[cfg(not(miri))]
 mod long_lists;
 #[cfg(not(miri))]
