@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Turn;
-use crate::memory::copy::rows::{block, lines};
+use crate::memory::copy::rows::{block, run};
 use crate::memory::cpu::widely;
 use crate::parallel;
 use crate::threshold::threshold;
@@ -230,15 +230,6 @@ impl Lines {
     /// That of [`roll`](Self::roll).
     #[inline(never)]
     unsafe fn roll_wide(&self, row: Row) {
-        if row.len > MEDIUM {
-            let pieces = row.pieces();
-            return self.each(|row, rolled| {
-                for Piece { from, to, len } in pieces {
-                    // SAFETY: the caller's promise, for each row.
-                    unsafe { row.add(from).copy_to_nonoverlapping(rolled.add(to), len) };
-                }
-            });
-        }
         // SAFETY: the caller's promise, for each row.
         widely(|| self.each(|from, to| unsafe { rotate(from, to, row) }));
     }
@@ -293,36 +284,7 @@ pub(super) unsafe fn rotate(from: *const u8, to: *mut u8, row: Row) {
     let rest = row.len - row.shift;
     // SAFETY: the caller's promise.
     unsafe {
-        run_of(from.add(rest), to, row.shift);
-        run_of(from, to.add(row.shift), rest);
-    }
-}
-
-/// Rows of up to this many bytes are copied block by block: a copy routine that is called for
-/// each run takes longer to begin.
-const MEDIUM: usize = threshold(4 << 10, 200);
-
-/// Copies a run of a row.
-///
-/// # Safety
-/// It can be read from `from` and written to `to`, and the two do not overlap.
-#[allow(unsafe_code)]
-#[inline(always)]
-unsafe fn run_of(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: the caller's promise; each block lies in the run.
-    unsafe {
-        match len {
-            // Blocks that begin where lines of the destination do take half as long as
-            // those that lie across them.
-            129.. => lines(from, to, len, |_| {}),
-            65..=128 => block::<64, true>(from, to, len),
-            32..=64 => block::<32, true>(from, to, len),
-            16..=31 => block::<16, true>(from, to, len),
-            8..=15 => block::<8, true>(from, to, len),
-            4..=7 => block::<4, true>(from, to, len),
-            2..=3 => block::<2, true>(from, to, len),
-            1 => block::<1, false>(from, to, len),
-            0 => {}
-        }
+        run(from.add(rest), to, row.shift);
+        run(from, to.add(row.shift), rest);
     }
 }

@@ -17,11 +17,13 @@ use std::ops::Range;
 use ndarray::{ArrayRef, Dimension};
 use smallvec::SmallVec;
 
+use super::blocks::{self, rotate};
 use super::dense::Dense;
 use super::{Turn, Turns};
 use crate::error::Result;
 use crate::memory::alloc::repeated;
-use crate::memory::cpu::gcd;
+use crate::memory::copy::rows;
+use crate::memory::cpu::{gcd, widely};
 use crate::memory::strided::StridedMut;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
@@ -239,7 +241,8 @@ impl Roll {
         room: usize,
     ) {
         let Row { len, shift, size, .. } = self.row;
-        let (row, on) = (len * size, shift * size);
+        let row = len * size;
+        let turned = blocks::Row { len: row, shift: shift * size };
         let at_once = (room.min(PIECE / 2) / row).max(1);
         let mut first = rows.start;
         while first < rows.end {
@@ -249,22 +252,21 @@ impl Roll {
             // SAFETY: the rows lie in the array and are this part's alone;
             // `lifted` has room for them. All their elements are lifted, each
             // once, before any is set down.
-            unsafe {
+            let turn = || unsafe {
                 for k in 0..count {
                     let from = from.wrapping_offset(line.to.wrapping_mul(k as isize));
-                    let to = lifted.add(k * row);
-                    from.copy_to_nonoverlapping(to.add(on), row - on);
-                    from.add(row - on).copy_to_nonoverlapping(to, on);
+                    rotate(from, lifted.add(k * row), turned);
                 }
                 if line.to == row as isize {
-                    lifted.copy_to_nonoverlapping(from, count * row);
+                    rows::run(lifted, from, count * row);
                 } else {
                     for k in 0..count {
                         let to = from.wrapping_offset(line.to.wrapping_mul(k as isize));
-                        lifted.add(k * row).copy_to_nonoverlapping(to, row);
+                        rows::run(lifted.add(k * row), to, row);
                     }
                 }
-            }
+            };
+            widely(turn);
             first += count;
         }
     }
@@ -377,7 +379,7 @@ unsafe fn move_run(from: *const u8, to: *mut u8, count: usize, size: usize, step
     // SAFETY: the caller's promise.
     unsafe {
         if steps == [size as isize; 2] {
-            return from.copy_to(to, count * size);
+            return rows::copy(from, to, count * size);
         }
         match size {
             1 => move_each::<1>(from, to, count, steps),

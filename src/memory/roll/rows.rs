@@ -4,13 +4,13 @@ use super::Turn;
 use super::blocks::{self, Row, Share, rotate, straight};
 use crate::memory::copy::Transfer;
 use crate::memory::copy::stage::{self, Stage};
-use crate::memory::cpu::{Pattern, is_streamed};
+use crate::memory::cpu::{Pattern, is_streamed, prefetch_line_early, stream};
 use crate::memory::walk::Offsets;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
-/// Longer rows are copied as if they were less, run by run: a copy routine knows better how to
-/// write that much at once.
+/// Rows of more bytes go past the caches run by run: what of a run shares a cache line with another
+/// is little of it.
 const ALONE: usize = threshold(4 << 10, 128);
 const _: () = assert!(Stage::rows(ALONE) > 0);
 
@@ -39,7 +39,11 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
                 });
             } else if sent {
                 straight(around, share, from, to, &|turn, count, from, to| {
-                    send(turn, count, from, to, row);
+                    if row.len <= ALONE {
+                        send(turn, count, from, to, row);
+                    } else {
+                        send_alone(turn, count, from, to, row);
+                    }
                 });
                 stage::finish();
             } else {
@@ -58,7 +62,7 @@ pub(super) fn run(transfer: &Transfer<'_, '_>, around: &[Turn], start: Offsets, 
 /// Whether rows go past the caches.
 fn is_sent(transfer: &Transfer<'_, '_>, around: &[Turn], row: Row, bytes: usize) -> bool {
     let dense = around.last().is_none_or(|turn| turn.to == row.len as isize);
-    dense && (PAST..=ALONE).contains(&row.len) && stage::is_past(bytes, transfer)
+    (dense || row.len > ALONE) && row.len >= PAST && stage::is_past(bytes, transfer)
 }
 
 /// Rows of more bytes are copied in blocks sooner than they are shuffled: 5000 of 28 bytes take
@@ -135,6 +139,23 @@ unsafe fn send(turn: Turn, count: usize, from: *const u8, to: *mut u8, row: Row)
             }
             let ahead = source(group.end.min(count - 1));
             stage.send(to, group.len() * row.len, ahead);
+        }
+    }
+}
+
+/// Rolls `count` rows that are turns of one axis, each past the caches, run by run.
+///
+/// # Safety
+/// They can be read and written, are initialised, and do not overlap.
+#[allow(unsafe_code)]
+unsafe fn send_alone(turn: Turn, count: usize, from: *const u8, to: *mut u8, row: Row) {
+    for k in 0..count as isize {
+        let (from, to) = (from.wrapping_offset(k * turn.from), to.wrapping_offset(k * turn.to));
+        for piece in row.pieces() {
+            let next = from.wrapping_offset(turn.from).wrapping_add(piece.from);
+            let ask = |at| prefetch_line_early(next.wrapping_add(at));
+            // SAFETY: the caller's promise, for this row.
+            unsafe { stream(from.add(piece.from), to.add(piece.to), piece.len, ask) };
         }
     }
 }
