@@ -169,7 +169,7 @@ fn both(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
 mod tests {
     use super::share;
 
-    /// For all numbers of turns and of parts that a byte holds.
+    /// For all numbers of iterations and of parts that a byte holds.
     #[test]
     #[cfg_attr(miri, ignore)]
     fn shares_make_up_the_whole() {

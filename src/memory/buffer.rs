@@ -56,15 +56,18 @@ impl<'b> Buffer<'b> {
         self.len += count;
     }
 
-    /// Adds where each turn of nested loops lies, given by their turns and steps, outermost
+    /// Adds where each iteration of nested loops lies, given by their iterations and steps, outermost
     /// first.
     #[inline(never)]
-    pub(super) fn extend_turns(&mut self, loops: impl DoubleEndedIterator<Item = (usize, isize)>) {
+    pub(super) fn extend_iterations(
+        &mut self,
+        loops: impl DoubleEndedIterator<Item = (usize, isize)>,
+    ) {
         let start = self.len;
         self.extend_ramp(1, 0, 0);
-        for (turns, step) in loops.rev() {
-            // All that there is once more, further on: twice as many turns each time.
-            let (end, mut by) = (start + (self.len - start) * turns, step);
+        for (iterations, step) in loops.rev() {
+            // All that there is once more, further on: twice as many iterations each time.
+            let (end, mut by) = (start + (self.len - start) * iterations, step);
             while self.len < end {
                 let (done, rest) = self.slots.split_at_mut(self.len);
                 let (done, rest) = (&done[start..], &mut rest[..end - self.len]);

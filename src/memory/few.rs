@@ -15,7 +15,7 @@ use std::ops::Range;
 use super::buffer::Buffer;
 use super::indices::Indices;
 use super::strided::Layout;
-use super::tile::{Next, Places, Steps, Tile};
+use super::tile::{NextIndices, Places, Steps, Tile};
 use super::walk::{Component, is_far, is_spread};
 use crate::index::Policy;
 use crate::threshold::threshold;
@@ -185,7 +185,7 @@ impl<'a> Few<'a> {
         let tile = Tile {
             selected: self.selected,
             listed: self.listed,
-            // With more than one turn there is one batch.
+            // With more than one iteration there is one batch.
             outer: steps(around, batch, (count * row * listed) as isize),
             offsets: offsets.values(),
             places: Places::Every((row * listed) as isize),
@@ -194,10 +194,10 @@ impl<'a> Few<'a> {
             spread: is_spread(components),
             apart: 0,
             long: false,
-            next: Next::NONE,
+            next: NextIndices::NONE,
         };
         if tile.spread && is_far(components, row) {
-            tile.ask_early();
+            tile.prefetch_selected();
         }
         kernel(&tile);
         true

@@ -44,7 +44,7 @@ impl<'id> Transfer<'_, 'id> {
                 return None;
             }
         }
-        // SAFETY: the loops use all axes of the output, each for as many turns
+        // SAFETY: the loops use all axes of the output, each for as many iterations
         // as it is long (`Axes`), so every element has been written or filled.
         #[allow(unsafe_code)]
         Some(unsafe { self.filled() })
@@ -177,7 +177,7 @@ fn bands(walk: &Walk) -> usize {
 }
 
 /// The loop to cut, the outermost that is long enough or the longest, and in how many
-/// of at most `parts` parts: no more than it has turns, since a part without any may
+/// of at most `parts` parts: no more than it has iterations, since a part without any may
 /// not know by a loop that the walk does without.
 #[inline(never)]
 fn cut(walk: &Walk, row: usize, parts: usize) -> (Cut, usize) {
@@ -185,7 +185,7 @@ fn cut(walk: &Walk, row: usize, parts: usize) -> (Cut, usize) {
     const BAND: usize = threshold(2 << 10, 300);
     let unit = unit(walk.nest());
     let mut lens = [
-        (Cut::Shared, walk.shared_turns()),
+        (Cut::Shared, walk.shared_iterations()),
         (Cut::Entries(unit), walk.entries() / unit),
         (Cut::Outer, walk.outer.len),
         (Cut::Inner, if row < BAND { 0 } else { walk.inner.len }),

@@ -4,7 +4,7 @@
 //! ```text
 //! for chunk of entries                      up to 1024 of them
 //!   offsets = resolve(indices of the chunk) checked against the axis
-//!   for turn of the shared loops
+//!   for iteration of the shared loops
 //!     kernel(tile)                          its outer loop, entries, inner loop
 //! ```
 
@@ -20,8 +20,8 @@ use std::sync::atomic::Ordering;
 
 use super::buffer::{Buffer, Slot};
 use super::indices::{CHUNK, Indices, NOWHERE, add_ramp};
-use super::tile::{Kernel, Next, Places, Tile};
-use super::walk::{Cursor, FEW, Loop, Loops, Offsets, Walk, turns};
+use super::tile::{Kernel, NextIndices, Places, Tile};
+use super::walk::{Cursor, FEW, Loop, Loops, Offsets, Walk, iterations};
 use crate::index::Policy;
 use crate::parallel;
 use crate::sync::AtomicBool;
@@ -89,7 +89,7 @@ struct Chunk {
     /// How far they are apart, where no index comes in between; else 0.
     apart: isize,
     /// The indices that come next.
-    next: Next,
+    next: NextIndices,
 }
 
 impl Run<'_> {
@@ -164,20 +164,20 @@ impl Run<'_> {
         }
     }
 
-    /// All entries, but of one of the loops over them these turns alone.
+    /// All entries, but of one of the loops over them these iterations alone.
     #[inline(never)]
     fn band(
         &self,
-        (number, turns_of_it): &(usize, Range<usize>),
+        (number, iterations_of_it): &(usize, Range<usize>),
         base: Offsets,
         part: &Part,
         rooms: &mut Rooms<'_>,
     ) {
         let mut nest: Loops = self.walk.nest().iter().copied().collect();
         let band = &mut nest[*number];
-        let base = base.after(turns_of_it.start, band.step);
-        band.len = turns_of_it.len();
-        self.entries(&nest, base, 0..turns(&nest), part, rooms);
+        let base = base.after(iterations_of_it.start, band.step);
+        band.len = iterations_of_it.len();
+        self.entries(&nest, base, 0..iterations(&nest), part, rooms);
     }
 
     #[inline(always)]
@@ -224,7 +224,7 @@ impl Run<'_> {
                 }
                 _ => std::ptr::null(),
             };
-            let next = Next { start: next, step: run.step.indices };
+            let next = NextIndices { start: next, step: run.step.indices };
             let apart = apart(&run);
             let every = Some(run.step.listed);
             self.chunk(Chunk { base: at, every, gaps, apart, next }, rooms, part);
@@ -239,7 +239,7 @@ impl Run<'_> {
         self.shared(&chunk, rooms, part);
     }
 
-    /// Hands a chunk to the kernel in each turn of the shared loops.
+    /// Hands a chunk to the kernel in each iteration of the shared loops.
     #[inline(always)]
     fn shared(&self, chunk: &Chunk, rooms: &Rooms<'_>, part: &Part) {
         let walk = self.walk;
@@ -260,7 +260,7 @@ impl Run<'_> {
         }
         if walk.shared().is_empty() {
             if walk.is_far() {
-                tile.ask_early();
+                tile.prefetch_selected();
             }
             return self.tile(&tile, chunk.gaps);
         }
@@ -268,10 +268,10 @@ impl Run<'_> {
     }
 
     #[inline(never)]
-    fn each_shared(&self, tile: &mut Tile<'_>, gaps: bool, turns: Range<usize>) {
+    fn each_shared(&self, tile: &mut Tile<'_>, gaps: bool, iterations: Range<usize>) {
         let (selected, listed) = (tile.selected, tile.listed);
-        let mut cursor = Cursor::new(self.walk.shared(), Offsets::ZERO, turns.start);
-        for _ in turns {
+        let mut cursor = Cursor::new(self.walk.shared(), Offsets::ZERO, iterations.start);
+        for _ in iterations {
             let (at, _) = cursor.take(1);
             tile.selected = selected.wrapping_offset(at.selected);
             tile.listed = listed.wrapping_offset(at.listed);
@@ -281,7 +281,7 @@ impl Run<'_> {
 
     #[inline]
     fn tile(&self, tile: &Tile<'_>, gaps: bool) {
-        // SAFETY: every place of the tile is one of the loops, whose turns do
+        // SAFETY: every place of the tile is one of the loops, whose iterations do
         // not leave the arrays, with an offset that `resolve` has found in
         // bounds; the elements that are written are this part's alone (`Part`),
         // and the two arrays were borrowed apart from each other.
@@ -350,7 +350,7 @@ fn short_run(nest: &[Loop]) -> Option<(Loop, &[Loop])> {
 /// included.
 pub(super) fn is_chunk(nest: &[Loop]) -> bool {
     // Runs of up to a quarter are put together.
-    turns(nest) <= if nest.len() > 1 { CHUNK / 4 } else { CHUNK }
+    iterations(nest) <= if nest.len() > 1 { CHUNK / 4 } else { CHUNK }
 }
 
 /// How many entries of these loops stay together where they are cut.

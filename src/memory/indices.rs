@@ -20,7 +20,7 @@ pub(super) use sums::{add, add_ramp};
 
 use super::plan::{Listing, Positions};
 use super::strided::{Layout, Strided};
-use super::walk::{Component, Components, Cursor, Loop, Loops, Offsets, Walk, merge, turns};
+use super::walk::{Component, Components, Cursor, Loop, Loops, Offsets, Walk, iterations, merge};
 use crate::error::{Error, Result};
 use crate::index::{IndexInteger, Meaning, Policy};
 use crate::parallel::{self, Cost};
@@ -359,14 +359,14 @@ impl<'a> Indices<'a> {
             None => (Loop::ONCE, &[][..]),
         };
         let outside = AtomicBool::new(false);
-        let indices = (turns(around) * lane.len).saturating_mul(components.len());
+        let indices = (iterations(around) * lane.len).saturating_mul(components.len());
         let parts = parallel::parts(Cost::of_looking(indices.saturating_mul(self.kind.size)));
-        let over_lanes = turns(around) >= parts;
+        let over_lanes = iterations(around) >= parts;
         parallel::run(parts, &|part| {
-            let whole = if over_lanes { turns(around) } else { lane.len };
+            let whole = if over_lanes { iterations(around) } else { lane.len };
             let range = parallel::share(whole, parts, part);
             let (lanes, within) =
-                if over_lanes { (range, 0..lane.len) } else { (0..turns(around), range) };
+                if over_lanes { (range, 0..lane.len) } else { (0..iterations(around), range) };
             let mut cursor = Cursor::new(around, Offsets::ZERO, lanes.start);
             for _ in lanes {
                 let (place, _) = cursor.take(1);

@@ -6,7 +6,7 @@ use super::indices::elements::Single;
 use super::walk::{Loop, Walk};
 use crate::threshold::threshold;
 
-/// A loop over two arrays: how often, and by how many bytes each turn moves in
+/// A loop over two arrays: how often, and by how many bytes each iteration moves in
 /// each.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Steps {
@@ -67,24 +67,24 @@ pub(super) struct Tile<'t> {
     /// Whether the list, as a whole, comes from so far away that asking for it pays, too.
     pub(super) long: bool,
     /// What is read after this tile.
-    pub(super) next: Next,
+    pub(super) next: NextIndices,
 }
 
 /// The indices that a walk reads next, to be asked for ahead of time: chunks are
 /// resolved and worked on in turn, and memory would rest meanwhile.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Next {
+pub(super) struct NextIndices {
     /// Null where there are none.
     pub(super) start: *const u8,
     pub(super) step: isize,
 }
 
-impl Next {
-    pub(super) const NONE: Self = Next { start: std::ptr::null(), step: 0 };
+impl NextIndices {
+    pub(super) const NONE: Self = NextIndices { start: std::ptr::null(), step: 0 };
 
     /// Asks for those of the block of entries with this number: of tuples, for all of them.
     #[inline(always)]
-    pub(super) fn ask(self, block: usize) {
+    pub(super) fn prefetch(self, block: usize) {
         if !self.start.is_null() {
             let bytes = self.step.wrapping_mul(BLOCK as isize);
             let first = self.start.wrapping_offset(bytes.wrapping_mul(block as isize));
@@ -116,28 +116,28 @@ impl<'t> Tile<'t> {
             spread,
             apart: 0,
             long: false,
-            next: Next::NONE,
+            next: NextIndices::NONE,
         }
     }
 
     /// Asks for the list further on, as much of it as the bytes that are used now, if there is
     /// much of it.
     #[inline(always)]
-    pub(super) fn ask_list(&self, listed: *const u8, bytes: usize) {
+    pub(super) fn prefetch_list(&self, listed: *const u8, bytes: usize) {
         if self.long {
-            cpu::ask_on(listed, bytes);
+            cpu::prefetch_ahead(listed, bytes);
         }
     }
 
     /// Calls `visit` with the places of each entry in the two arrays. For what
-    /// takes but a few instructions: several are done a turn.
+    /// takes but a few instructions: several are done an iteration.
     #[inline(always)]
     pub(super) fn each(&self, visit: impl Fn(*mut u8, *mut u8)) {
-        if let (Places::Every(step), Some(ahead)) = (self.places, self.turns_ahead()) {
-            return self.each_asking(step, ahead, visit);
+        if let (Places::Every(step), Some(ahead)) = (self.places, self.iterations_ahead()) {
+            return self.each_prefetching(step, ahead, visit);
         }
-        for turn in 0..self.outer.len {
-            let (selected, mut listed) = self.turn(turn);
+        for iteration in 0..self.outer.len {
+            let (selected, mut listed) = self.iteration(iteration);
             match self.places {
                 Places::Every(step) => {
                     // Blocks of a constant length, which the compiler unrolls.
@@ -149,8 +149,8 @@ impl<'t> Tile<'t> {
                     // What lies further apart is not gone through in order.
                     let follows = if (0..=64).contains(&step) { BLOCK * step as usize } else { 0 };
                     for (number, block) in blocks.enumerate() {
-                        self.next.ask(number);
-                        self.ask_list(listed, follows);
+                        self.next.prefetch(number);
+                        self.prefetch_list(listed, follows);
                         for k in 0..BLOCK {
                             visit(selected.wrapping_offset(block[k]), place(listed, k));
                         }
@@ -179,31 +179,31 @@ impl<'t> Tile<'t> {
         }
     }
 
-    /// How many turns of the outer loop ahead what is selected is asked for, if turns are far
-    /// apart and go through much memory: processors foresee neither the places of a turn nor
+    /// How many iterations of the outer loop ahead what is selected is asked for, if iterations are far
+    /// apart and go through much memory: processors foresee neither the places of an iteration nor
     /// that those of the next are as far from each other.
     #[inline(always)]
-    fn turns_ahead(&self) -> Option<usize> {
-        /// What turns that are nearer select lies mostly in lines of the turns before.
+    fn iterations_ahead(&self) -> Option<usize> {
+        /// What iterations that are nearer select lies mostly in lines of the iterations before.
         const NEAR: usize = threshold(128, 8);
-        /// With fewer entries, processors come to the next turns by themselves.
+        /// With fewer entries, processors come to the next iterations by themselves.
         const FEW: usize = threshold(8, 2);
         #[inline(never)]
-        fn ahead(step: usize, turns: usize) -> Option<usize> {
-            let far = step >= NEAR && cpu::is_long(step.saturating_mul(turns));
+        fn ahead(step: usize, iterations: usize) -> Option<usize> {
+            let far = step >= NEAR && cpu::is_long(step.saturating_mul(iterations));
             far.then(|| (cpu::STREAM / step).max(1))
         }
         let many = self.outer.len > 1 && self.offsets.len() >= FEW;
         many.then(|| ahead(self.outer.selected.unsigned_abs(), self.outer.len)).flatten()
     }
 
-    /// What [`each`](Self::each) does, with what is selected so many turns ahead asked for. Not
-    /// inlined, and not a branch there: turns of 8 entries would take a fifth longer.
+    /// What [`each`](Self::each) does, with what is selected so many iterations ahead asked for. Not
+    /// inlined, and not a branch there: iterations of 8 entries would take a fifth longer.
     #[inline(never)]
-    fn each_asking(&self, step: isize, ahead: usize, visit: impl Fn(*mut u8, *mut u8)) {
-        for turn in 0..self.outer.len {
-            let (selected, mut listed) = self.turn(turn);
-            let (later, _) = self.turn((turn + ahead).min(self.outer.len - 1));
+    fn each_prefetching(&self, step: isize, ahead: usize, visit: impl Fn(*mut u8, *mut u8)) {
+        for iteration in 0..self.outer.len {
+            let (selected, mut listed) = self.iteration(iteration);
+            let (later, _) = self.iteration((iteration + ahead).min(self.outer.len - 1));
             for &offset in self.offsets {
                 cpu::prefetch_line(later.wrapping_offset(offset));
                 visit(selected.wrapping_offset(offset), listed);
@@ -228,8 +228,8 @@ impl<'t> Tile<'t> {
         ahead: impl Fn(*mut u8),
         visit: impl Fn(*mut u8, *mut u8),
     ) {
-        for turn in 0..self.outer.len {
-            let (selected, mut listed) = self.turn(turn);
+        for iteration in 0..self.outer.len {
+            let (selected, mut listed) = self.iteration(iteration);
             let early = |k: usize| {
                 if let Some(&later) = self.offsets.get(k + distance) {
                     ahead(selected.wrapping_offset(later));
@@ -240,7 +240,7 @@ impl<'t> Tile<'t> {
                     for (k, &offset) in self.offsets.iter().enumerate() {
                         early(k);
                         if k % BLOCK == 0 {
-                            self.next.ask(k / BLOCK);
+                            self.next.prefetch(k / BLOCK);
                         }
                         visit(selected.wrapping_offset(offset), listed);
                         listed = listed.wrapping_offset(step);
@@ -260,19 +260,19 @@ impl<'t> Tile<'t> {
         }
     }
 
-    /// Where a turn of the outer loop begins in the two arrays.
+    /// Where an iteration of the outer loop begins in the two arrays.
     #[inline(always)]
-    pub(super) fn turn(&self, turn: usize) -> (*mut u8, *mut u8) {
-        let turn = turn as isize;
-        let selected = self.selected.wrapping_offset(turn.wrapping_mul(self.outer.selected));
-        (selected, self.listed.wrapping_offset(turn.wrapping_mul(self.outer.listed)))
+    pub(super) fn iteration(&self, iteration: usize) -> (*mut u8, *mut u8) {
+        let iteration = iteration as isize;
+        let selected = self.selected.wrapping_offset(iteration.wrapping_mul(self.outer.selected));
+        (selected, self.listed.wrapping_offset(iteration.wrapping_mul(self.outer.listed)))
     }
 
     /// Asks for all that is selected, if that is less than a cache line for each entry and
-    /// one turn, for the second cache: lines on their way there can be more than those that
+    /// one iteration, for the second cache: lines on their way there can be more than those that
     /// a kernel waits for by itself. For what lies beyond the caches that cores share.
     #[inline(never)]
-    pub(super) fn ask_early(&self) {
+    pub(super) fn prefetch_selected(&self) {
         /// Nearer to each other is what sorted indices select, and processors ask for it by
         /// themselves.
         const NEAR: usize = 512;
@@ -284,10 +284,10 @@ impl<'t> Tile<'t> {
         }
         for &offset in self.offsets {
             let first = self.selected.wrapping_offset(offset);
-            cpu::prefetch_line_early(first);
+            cpu::prefetch_line_l2(first);
             // Rows that begin anywhere may end in the line after.
             if first.addr() % 64 + row > 64 {
-                cpu::prefetch_line_early(first.wrapping_add(row));
+                cpu::prefetch_line_l2(first.wrapping_add(row));
             }
         }
     }
@@ -401,8 +401,8 @@ mod tests {
             spread: true,
             apart: 0,
             long: false,
-            next: Next::NONE,
+            next: NextIndices::NONE,
         };
-        tile.ask_early();
+        tile.prefetch_selected();
     }
 }

@@ -66,8 +66,8 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn runs<A: Copy, U: Copy>(tile: &Tile<'_>, step: isize, combine: impl Fn(A, U) -> A + Copy) {
-    for turn in 0..tile.outer.len {
-        let (selected, mut listed) = tile.turn(turn);
+    for iteration in 0..tile.outer.len {
+        let (selected, mut listed) = tile.iteration(iteration);
         for offsets in tile.offsets.chunks(8) {
             let same = offsets.iter().fold(true, |same, &offset| same & (offset == offsets[0]));
             let update =
@@ -173,8 +173,8 @@ unsafe fn apply_by<I: Unsigned, A: Copy>(
 #[inline(always)]
 pub(super) fn elements(tile: &Tile<'_>, each: impl Fn(*mut u8, *mut u8)) {
     let inner = tile.inner;
-    for turn in 0..tile.outer.len {
-        let (selected, listed) = tile.turn(turn);
+    for iteration in 0..tile.outer.len {
+        let (selected, listed) = tile.iteration(iteration);
         for (k, &offset) in tile.offsets.iter().enumerate() {
             let mut selected = selected.wrapping_offset(offset);
             let mut listed = listed.wrapping_offset(tile.places.at(k));

@@ -111,8 +111,8 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
     // Of how many rows updates further on are asked for together: to look whether they are takes
     // a tenth of the time of a short one.
     let together = if bytes <= 128 { 8 } else { 1 };
-    for turn in 0..tile.outer.len {
-        let (selected, mut listed) = tile.turn(turn);
+    for iteration in 0..tile.outer.len {
+        let (selected, mut listed) = tile.iteration(iteration);
         // SAFETY: the caller's promise.
         unsafe {
             match tile.places {
@@ -120,9 +120,9 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
                     for (k, &offset) in offsets.iter().enumerate() {
                         if k & (together - 1) == 0 {
                             if k % 8 == 0 {
-                                tile.next.ask(k / 8);
+                                tile.next.prefetch(k / 8);
                             }
-                            tile.ask_list(listed, together * bytes);
+                            tile.prefetch_list(listed, together * bytes);
                         }
                         let later = offsets[(k + distance).min(last)];
                         cpu::prefetch_all(selected.wrapping_offset(later), bytes);
@@ -140,7 +140,7 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
                         // many, updates come from memory.
                         let later = listed.wrapping_offset(places[(k + early).min(last)]);
                         if tile.spread {
-                            cpu::prefetch_early(later, bytes);
+                            cpu::prefetch_l2(later, bytes);
                         } else {
                             cpu::prefetch_all(later, bytes);
                             cpu::prefetch_line(later.wrapping_add(bytes - 1));
@@ -169,8 +169,8 @@ unsafe fn runs_of<A: Copy, U: Copy, const N: usize>(
 ) {
     let bytes = tile.inner.len * size_of::<A>();
     let most = (RUN_BYTES / bytes).clamp(2, 16);
-    for turn in 0..tile.outer.len {
-        let (selected, listed) = tile.turn(turn);
+    for iteration in 0..tile.outer.len {
+        let (selected, listed) = tile.iteration(iteration);
         let mut first = 0;
         while let [offset, rest @ ..] = &tile.offsets[first..] {
             let (rows, step) = run(tile, first, most);
@@ -180,7 +180,7 @@ unsafe fn runs_of<A: Copy, U: Copy, const N: usize>(
             let target = selected.wrapping_offset(*offset).cast();
             let updates = listed.wrapping_offset(tile.places.at(first));
             if matches!(tile.places, Places::Every(_)) {
-                tile.ask_list(updates, rows * bytes);
+                tile.prefetch_list(updates, rows * bytes);
             }
             let updates = updates.cast();
             // SAFETY: the caller's promise, for each of these rows.
@@ -295,9 +295,9 @@ unsafe fn block<A: Copy, U: Copy, const N: usize, const RUN: bool>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::tile::{Next, Steps};
+    use crate::memory::tile::{NextIndices, Steps};
 
-    /// Rows of targets for each of two turns, and rows of updates.
+    /// Rows of targets for each of two iterations, and rows of updates.
     const ROWS: usize = 8;
 
     /// Tells the order of updates.
@@ -327,10 +327,11 @@ mod tests {
             let mut updates: Vec<u32> = (1..=(ROWS * len) as u32).collect();
             let before = vec![7; 2 * ROWS * len];
             let mut expected = before.clone();
-            for (turn, &(target, place)) in (0..2).flat_map(|k| entries.iter().map(move |e| (k, e)))
+            for (iteration, &(target, place)) in
+                (0..2).flat_map(|k| entries.iter().map(move |e| (k, e)))
             {
                 for k in 0..len {
-                    let held = &mut expected[(turn * ROWS + target) * len + k];
+                    let held = &mut expected[(iteration * ROWS + target) * len + k];
                     *held = combine(*held, updates[place * len + k]);
                 }
             }
@@ -350,7 +351,7 @@ mod tests {
                     spread,
                     apart: 0,
                     long: false,
-                    next: Next::NONE,
+                    next: NextIndices::NONE,
                 };
                 // SAFETY: all these rows are in the two vectors, and have four elements or more.
                 unsafe {

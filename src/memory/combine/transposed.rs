@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::kernels::Run;
 use crate::memory::cpu::{LINE, Rows, transpose};
-use crate::memory::tile::{Next, Places, Steps, Tile};
+use crate::memory::tile::{NextIndices, Places, Steps, Tile};
 use crate::threshold::threshold;
 
 /// Rows that are transposed at a time, and bytes of each.
@@ -86,15 +86,16 @@ unsafe fn transposed<const N: usize, const M: usize>(tile: &Tile<'_>, run: Run, 
     let (inner, mut part) = (tile.inner, *tile);
     let lines = Rows { first: room.as_mut_ptr().cast::<u8>(), step: WIDE as isize };
     part.outer = Steps { len: 1, selected: 0, listed: 0 };
-    (part.listed, part.places, part.next) = (lines.first, Places::Every(lines.step), Next::NONE);
+    (part.listed, part.places, part.next) =
+        (lines.first, Places::Every(lines.step), NextIndices::NONE);
     // Rows of the target, the elements of one, and how far apart these and their updates
     // are.
     let (rows, columns, step, across) = match (shared, tile.places) {
         (true, Places::Every(every)) => (inner.len, tile.offsets.len(), tile.apart, every),
         _ => (tile.offsets.len(), inner.len, inner.selected, inner.listed),
     };
-    for turn in 0..tile.outer.len {
-        let (selected, listed) = tile.turn(turn);
+    for iteration in 0..tile.outer.len {
+        let (selected, listed) = tile.iteration(iteration);
         for column in (0..columns).step_by(WIDE / N) {
             let width = (columns - column).min(WIDE / N);
             let updates = listed.wrapping_offset(across.wrapping_mul(column as isize));

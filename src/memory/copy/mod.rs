@@ -204,10 +204,10 @@ unsafe fn shuffled(tile: &Tile<'_>, run: Run) {
     unsafe {
         if let Some(pattern) = pattern.filter(|_| follow) {
             let done = pattern.run(tile.selected, tile.listed, tile.outer.len);
-            let turns = |step: isize| step.wrapping_mul(done as isize);
+            let iterations = |step: isize| step.wrapping_mul(done as isize);
             rest.outer.len -= done;
-            rest.selected = tile.selected.wrapping_offset(turns(tile.outer.selected));
-            rest.listed = tile.listed.wrapping_offset(turns(tile.outer.listed));
+            rest.selected = tile.selected.wrapping_offset(iterations(tile.outer.selected));
+            rest.listed = tile.listed.wrapping_offset(iterations(tile.outer.listed));
         }
         run(&rest);
     }
@@ -271,8 +271,8 @@ pub(in crate::memory) unsafe fn repeat<const N: usize>(value: [u8; N], to: *mut 
 /// Calls `visit` with the first listed element of each row of a tile.
 #[inline(always)]
 fn each_row(tile: &Tile<'_>, visit: impl Fn(*mut u8)) {
-    for turn in 0..tile.outer.len as isize {
-        let listed = tile.listed.wrapping_offset(turn.wrapping_mul(tile.outer.listed));
+    for iteration in 0..tile.outer.len as isize {
+        let listed = tile.listed.wrapping_offset(iteration.wrapping_mul(tile.outer.listed));
         for k in 0..tile.offsets.len() {
             visit(listed.wrapping_offset(tile.places.at(k)));
         }

@@ -87,7 +87,7 @@ unsafe fn blocks<const N: usize, const MORE: bool, const GATHER: bool>(tile: &Ti
     if N >= 16 && tile.spread {
         let ahead = |row: *mut u8| cpu::prefetch(row, bytes);
         tile.each_row_ahead(distance(N), ahead, |selected, listed| {
-            tile.ask_list(listed, bytes);
+            tile.prefetch_list(listed, bytes);
             copy(selected, listed);
         });
     } else {
@@ -133,7 +133,7 @@ unsafe fn long_rows<const GATHER: bool>(tile: &Tile<'_>) {
     let copy = |selected: *mut u8, listed: *mut u8| unsafe {
         let (from, to) = ends::<GATHER>(selected, listed);
         if is_in_blocks(from, to, bytes) {
-            lines(from, to, bytes, |at| tile.ask_list(listed.wrapping_add(at), 1));
+            lines(from, to, bytes, |at| tile.prefetch_list(listed.wrapping_add(at), 1));
         } else {
             from.copy_to_nonoverlapping(to, bytes);
         }
@@ -153,13 +153,13 @@ unsafe fn long_rows<const GATHER: bool>(tile: &Tile<'_>) {
         let next = next.get();
         lines(from, to, bytes, |at| {
             cpu::prefetch_line(next.wrapping_add(at));
-            tile.ask_list(listed.wrapping_add(at), 1);
+            tile.prefetch_list(listed.wrapping_add(at), 1);
         });
     };
     tile.each_row_ahead(distance, |row| next.set(row), copy);
 }
 
-/// Copies at least 64 bytes, in blocks that begin where lines of the destination do; `ask` is
+/// Copies at least 64 bytes, in blocks that begin where lines of the destination do; `on_line` is
 /// called with where each of them begins in the row.
 ///
 /// # Safety
@@ -171,15 +171,15 @@ pub(in crate::memory) unsafe fn lines(
     from: *const u8,
     to: *mut u8,
     bytes: usize,
-    ask: impl Fn(usize),
+    on_line: impl Fn(usize),
 ) {
     // SAFETY: the caller's promise; each block lies in the row.
     unsafe {
-        ask(0);
+        on_line(0);
         block::<64, false>(from, to, 64);
         let mut at = 64 - to.addr() % 64;
         while at < bytes - 64 {
-            ask(at);
+            on_line(at);
             block::<64, false>(from.add(at), to.add(at), 64);
             at += 64;
         }
@@ -260,7 +260,7 @@ pub(super) unsafe fn past(tile: &Tile<'_>) {
     // wait for each other.
     let copy = |selected: *mut u8, listed| unsafe {
         let next = next.get();
-        cpu::stream(selected, listed, bytes, |at| cpu::prefetch_line_early(next.wrapping_add(at)));
+        cpu::stream(selected, listed, bytes, |at| cpu::prefetch_line_l2(next.wrapping_add(at)));
     };
     tile.each_row_ahead(1, |row| next.set(row.cast_const()), copy);
     cpu::fence();

@@ -97,8 +97,8 @@ unsafe fn matrix<const N: usize, const M: usize>(tile: &Tile<'_>, every: isize, 
         (left, top) = [step, across].map(|step| step.wrapping_mul(columns as isize - 1)).into();
         (step, across) = (step.wrapping_neg(), across.wrapping_neg());
     }
-    for turn in 0..tile.outer.len {
-        let (selected, listed) = tile.turn(turn);
+    for iteration in 0..tile.outer.len {
+        let (selected, listed) = tile.iteration(iteration);
         let from = selected.wrapping_offset(left).cast_const();
         let to = Rows { first: listed.wrapping_offset(top), step: across };
         // SAFETY: the caller's promise.

@@ -88,7 +88,7 @@ pub(super) fn is_long(bytes: usize) -> bool {
 
 /// Asks for as many bytes of a list, [`STREAM`] further on, but for no more than that.
 #[inline(always)]
-pub(super) fn ask_on(first: *const u8, bytes: usize) {
+pub(super) fn prefetch_ahead(first: *const u8, bytes: usize) {
     prefetch_all(first.wrapping_add(STREAM), bytes.min(STREAM));
 }
 
@@ -105,13 +105,13 @@ pub(super) fn prefetch_all(first: *const u8, bytes: usize) {
 /// Asks for all lines of `bytes` at `first`, the one that they end in included, for
 /// the second cache.
 #[inline(always)]
-pub(super) fn prefetch_early(first: *const u8, bytes: usize) {
+pub(super) fn prefetch_l2(first: *const u8, bytes: usize) {
     let mut line = 0;
     while line < bytes {
-        prefetch_line_early(first.wrapping_add(line));
+        prefetch_line_l2(first.wrapping_add(line));
         line += 64;
     }
-    prefetch_line_early(first.wrapping_add(bytes - 1));
+    prefetch_line_l2(first.wrapping_add(bytes - 1));
 }
 
 macro_rules! prefetch {
@@ -145,4 +145,4 @@ macro_rules! prefetch {
     };
 }
 prefetch!(prefetch_line, _MM_HINT_T0, "pldl1keep");
-prefetch!(prefetch_line_early, _MM_HINT_T1, "pldl2keep");
+prefetch!(prefetch_line_l2, _MM_HINT_T1, "pldl2keep");

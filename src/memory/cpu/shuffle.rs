@@ -142,11 +142,11 @@ unsafe fn shuffle(
     to: *mut u8,
     repetitions: usize,
 ) {
-    for turn in 0..repetitions {
+    for iteration in 0..repetitions {
         // SAFETY: the caller's promise.
         unsafe {
-            let from = from.add(turn * repetition);
-            let to = to.add(turn * steps.len() * VECTOR);
+            let from = from.add(iteration * repetition);
+            let to = to.add(iteration * steps.len() * VECTOR);
             for (k, step) in steps.iter().enumerate() {
                 arrange(step, from, to.add(k * VECTOR));
             }

@@ -23,7 +23,7 @@ pub(in crate::memory) fn is_streamed(bytes: usize) -> bool {
     bytes >= of_caches(|caches| caches.last / 2, 1 << 10)
 }
 
-/// Copies bytes with stores that pass by the caches; `ask` is called for each cache line of
+/// Copies bytes with stores that pass by the caches; `on_line` is called for each cache line of
 /// them with how far on it is, to ask for what is read next. The caller calls [`fence`] before
 /// the result is handed on.
 ///
@@ -37,7 +37,7 @@ pub(in crate::memory) unsafe fn stream(
     from: *const u8,
     to: *mut u8,
     len: usize,
-    ask: impl Fn(usize),
+    on_line: impl Fn(usize),
 ) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
 
@@ -50,7 +50,7 @@ pub(in crate::memory) unsafe fn stream(
         from.copy_to_nonoverlapping(to, head);
         let downward = stores_run_ahead(from, to);
         for line in 0..lines {
-            ask(line * 64);
+            on_line(line * 64);
             let line = if downward { lines - 1 - line } else { line };
             let from = from.add(head + line * 64).cast::<__m128i>();
             let to = to.add(head + line * 64).cast::<__m128i>();
@@ -75,7 +75,7 @@ pub(in crate::memory) unsafe fn stream(
     from: *const u8,
     to: *mut u8,
     len: usize,
-    _ask: impl Fn(usize),
+    _on_line: impl Fn(usize),
 ) {
     // SAFETY: the caller's promise.
     unsafe { from.copy_to_nonoverlapping(to, len) };

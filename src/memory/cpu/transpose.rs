@@ -253,7 +253,7 @@ mod x86 {
         // SAFETY: the caller's promise; SSE2 is part of x86_64.
         unsafe {
             let rows: [__m128i; M] = from_fn(|k| _mm_loadu_si128(from.row(k).cast()));
-            let columns = turn(rows, |a, b, upper| match (N, upper) {
+            let columns = iteration(rows, |a, b, upper| match (N, upper) {
                 (1, false) => _mm_unpacklo_epi8(a, b),
                 (1, true) => _mm_unpackhi_epi8(a, b),
                 (2, false) => _mm_unpacklo_epi16(a, b),
@@ -280,7 +280,7 @@ mod x86 {
         unsafe {
             let rows: [__m256i; M] =
                 from_fn(|k| _mm256_loadu2_m128i(from.row(k + M).cast(), from.row(k).cast()));
-            let columns = turn(rows, |a, b, upper| match (N, upper) {
+            let columns = iteration(rows, |a, b, upper| match (N, upper) {
                 (1, false) => _mm256_unpacklo_epi8(a, b),
                 (1, true) => _mm256_unpackhi_epi8(a, b),
                 (2, false) => _mm256_unpacklo_epi16(a, b),
@@ -302,7 +302,7 @@ mod x86 {
     /// number to that of the column's, as a riffle of cards does; after as many
     /// times as numbers have bits, both have changed places.
     #[inline(always)]
-    fn turn<V: Copy, const M: usize>(
+    fn iteration<V: Copy, const M: usize>(
         mut square: [V; M],
         interleave: impl Fn(V, V, bool) -> V,
     ) -> [V; M] {

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Avx2, ask_on, is_long};
+use super::{Avx2, is_long, prefetch_ahead};
 use crate::index::{Meaning, Policy};
 use crate::memory::indices::NOWHERE;
 use crate::memory::indices::tuples::Visit;
@@ -68,7 +68,7 @@ fn wide<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
             }
         };
         if long {
-            ask_on(four.as_ptr().cast(), size_of_val(four));
+            prefetch_ahead(four.as_ptr().cast(), size_of_val(four));
         }
         let (mut positions, mut outside) = ([zero; 2], [zero; 2]);
         for half in 0..(4 * K).div_ceil(8) {

@@ -54,13 +54,13 @@ impl Run<'_> {
             if far {
                 for &position in positions {
                     let by = (position as usize).wrapping_mul(self.size);
-                    cpu::prefetch_line_early(selected.wrapping_add(by));
+                    cpu::prefetch_line_l2(selected.wrapping_add(by));
                 }
             }
             if long {
-                cpu::ask_on(positions.as_ptr().cast(), size_of_val(positions));
+                cpu::prefetch_ahead(positions.as_ptr().cast(), size_of_val(positions));
                 if entries.is_none() {
-                    cpu::ask_on(listed, positions.len() * self.size);
+                    cpu::prefetch_ahead(listed, positions.len() * self.size);
                 }
             }
             let entries = entries.as_mut().map(|chunks| chunks.next().unwrap_or_default());

@@ -9,8 +9,8 @@ use super::{CHUNK, Chunk, Cut, Part, Rooms, Run, unit};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use crate::memory::cpu;
 use crate::memory::plan::{Listed, Listing};
-use crate::memory::tile::Next;
-use crate::memory::walk::{Component, Cursor, Loop, turns};
+use crate::memory::tile::NextIndices;
+use crate::memory::walk::{Component, Cursor, Loop, iterations};
 use crate::parallel;
 use crate::threshold::threshold;
 
@@ -21,7 +21,7 @@ impl Run<'_> {
     /// The first entry from this one on whose index is not that of the entry
     /// before it. The indices are sorted.
     pub(super) fn segment(&self, entry: usize) -> usize {
-        let all = turns(self.walk.nest());
+        let all = iterations(self.walk.nest());
         match (&self.indices, self.walk.nest().last()) {
             (Some(indices), Some(run)) if (1..all).contains(&entry) => {
                 // SAFETY: entries of the loop over the indices' own axes.
@@ -121,7 +121,7 @@ impl Run<'_> {
             let inside = rooms.offsets.extend_resolved(targets, &selected)
                 & rooms.places.extend_resolved(entries, &listed);
             assert!(inside, "lists of another walk");
-            let (every, next) = (None, Next::NONE);
+            let (every, next) = (None, NextIndices::NONE);
             let chunk = Chunk { base: walk.base, every, gaps: false, apart: 0, next };
             self.shared(&chunk, &rooms, &whole);
         }

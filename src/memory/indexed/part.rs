@@ -12,7 +12,7 @@ use crate::parallel;
 pub(in crate::memory) enum Cut {
     Shared,
     Outer,
-    /// The loops over entries, in pieces of so many turns that follow each
+    /// The loops over entries, in pieces of so many iterations that follow each
     /// other on one thread.
     Entries(usize),
     /// Of the loops over entries the one with this number alone, the outermost first.
@@ -25,18 +25,18 @@ pub(in crate::memory) enum Cut {
     Targets,
 }
 
-/// A part of a walk: a range of turns of each loop.
+/// A part of a walk: a range of iterations of each loop.
 ///
 /// Invariant: no two parts that run side by side have all ranges in common with
-/// each other. In a gather the turns of all loops make different listed
-/// elements, so no two parts write one; a scatter cuts loops whose turns make
+/// each other. In a gather the iterations of all loops make different listed
+/// elements, so no two parts write one; a scatter cuts loops whose iterations make
 /// different selected elements, or takes those in `targets` alone, or each part
 /// selects in an array of its own.
 pub(in crate::memory) struct Part {
     pub(super) shared: Range<usize>,
     pub(super) outer: Range<usize>,
     pub(super) entries: Range<usize>,
-    /// The number of a loop over entries, and the turns of it.
+    /// The number of a loop over entries, and the iterations of it.
     pub(super) band: Option<(usize, Range<usize>)>,
     pub(super) inner: Range<usize>,
     pub(super) targets: Option<Range<isize>>,
@@ -47,7 +47,7 @@ impl Part {
     #[inline]
     pub(super) fn whole(walk: &Walk) -> Self {
         Part {
-            shared: 0..walk.shared_turns(),
+            shared: 0..walk.shared_iterations(),
             outer: 0..walk.outer.len,
             entries: 0..walk.entries(),
             band: None,

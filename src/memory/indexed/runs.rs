@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 
 use super::{Chunk, Part, Rooms, Run};
 use crate::memory::indices::{CHUNK, add};
-use crate::memory::tile::Next;
+use crate::memory::tile::NextIndices;
 use crate::memory::walk::{Cursor, FEW, Loop, Offsets};
 
-/// How many loops there are down to the one whose turns chunks are made of, each with all turns
-/// of the loops inside it, and how many entries such a turn has. These entries start and end
-/// with whole turns.
+/// How many loops there are down to the one whose iterations chunks are made of, each with all iterations
+/// of the loops inside it, and how many entries such an iteration has. These entries start and end
+/// with whole iterations.
 pub(super) fn chunks(nest: &[Loop], entries: &Range<usize>) -> (usize, usize) {
     let (mut around, mut inside) = (nest.len(), 1);
     while around > 1 {
@@ -40,9 +40,9 @@ impl Run<'_> {
         let (around, inside) = chunks(nest, &entries);
         let (Some(run), Some(outer)) = (nest.last(), nest[..around].last()) else { return };
         let loops = &nest[around - 1..];
-        let steps = |turns: usize, of: fn(&Offsets) -> isize| {
+        let steps = |iterations: usize, of: fn(&Offsets) -> isize| {
             let inner = loops[1..].iter().map(move |one| (one.len, of(&one.step)));
-            std::iter::once((turns, of(&outer.step))).chain(inner)
+            std::iter::once((iterations, of(&outer.step))).chain(inner)
         };
         // So many of these loops, from the innermost on, go on where the one inside ends.
         let follow = |of: fn(&Offsets) -> isize| {
@@ -57,20 +57,20 @@ impl Run<'_> {
         let apart = follow(|step| step.listed) < loops.len();
         let mut left = entries.len() / inside;
         let most = (CHUNK / inside).min(outer.len).min(left);
-        // What some turns add, and, further on, all others.
+        // What some iterations add, and, further on, all others.
         let few = (FEW / inside).min(most).max(1);
         let further = outer.step.selected.wrapping_mul(few as isize);
         rooms.ramps.clear();
-        rooms.ramps.extend_turns(steps(few, |step| step.selected));
+        rooms.ramps.extend_iterations(steps(few, |step| step.selected));
         let mut cursor = Cursor::new(&nest[..around], base, entries.start / inside);
         while left > 0 {
-            let (base, turns) = cursor.take(left.min(most));
-            left -= turns;
+            let (base, iterations) = cursor.take(left.min(most));
+            left -= iterations;
             rooms.offsets.clear();
             let gaps = if lists.is_empty() {
-                self.resolve(base.indices, run, turns * inside, rooms)
+                self.resolve(base.indices, run, iterations * inside, rooms)
             } else {
-                self.resolve_each(lists, &list, base, turns * inside / list.len, rooms)
+                self.resolve_each(lists, &list, base, iterations * inside / list.len, rooms)
             };
             let Some(gaps) = gaps else {
                 return self.outside.store(true, Ordering::Relaxed);
@@ -82,14 +82,14 @@ impl Run<'_> {
             }
             if apart {
                 rooms.places.clear();
-                rooms.places.extend_turns(steps(turns, |step| step.listed));
+                rooms.places.extend_iterations(steps(iterations, |step| step.listed));
             }
             let every = (!apart).then_some(run.step.listed);
-            self.chunk(Chunk { base, every, gaps, apart: 0, next: Next::NONE }, rooms, part);
+            self.chunk(Chunk { base, every, gaps, apart: 0, next: NextIndices::NONE }, rooms, part);
         }
     }
 
-    /// Resolves so many lists of indices, in turns of these loops.
+    /// Resolves so many lists of indices, in iterations of these loops.
     #[inline(never)]
     fn resolve_each(
         &self,

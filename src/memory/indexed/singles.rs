@@ -61,7 +61,7 @@ impl Run<'_> {
         let combines = |axis: &Component, width: Width| {
             let size = single.size as isize;
             let dense = run.step.selected == 0 && axis.step == size;
-            let joined = || run.len > BLOCK || turns(width, nest).is_some();
+            let joined = || run.len > BLOCK || short_runs(width, nest).is_some();
             let beside = run.step.selected == size && joined();
             // Updates of one target are combined with each other first, a chunk at a time.
             (dense && !indices.repeat(self.walk)) || beside
@@ -101,7 +101,7 @@ impl Run<'_> {
             _ => (TUPLES_FIRST, TUPLES_AT_ONCE),
         };
         let beside = nest.last().map_or(0, |run| run.step.selected);
-        let turns = if axes.len() == 1 { turns(width, nest) } else { None };
+        let short_runs = if axes.len() == 1 { short_runs(width, nest) } else { None };
         // SAFETY: all updates are this one, which can be read (`Part`), of a size that fits.
         #[allow(unsafe_code)]
         let one = is_repeated(single, nest).then(|| unsafe {
@@ -112,8 +112,8 @@ impl Run<'_> {
             None => self.listed.wrapping_offset(at),
         };
         let go = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
-            let (beside, lanes, count, step) = match &turns {
-                Some(turns) if lanes > 1 => (Beside::Runs(turns), 1, lanes * count, Offsets::ZERO),
+            let (beside, lanes, count, step) = match &short_runs {
+                Some(runs) if lanes > 1 => (Beside::Runs(runs), 1, lanes * count, Offsets::ZERO),
                 _ => (Beside::Each(beside), lanes, count, step),
             };
             let elements = Elements {
@@ -128,7 +128,7 @@ impl Run<'_> {
                 listed: list(at.listed),
                 repeated: one.is_some(),
             };
-            // SAFETY: `singly` asked; the places are those of the loops, whose turns
+            // SAFETY: `singly` asked; the places are those of the loops, whose iterations
             // do not leave the arrays, and of this part alone (`Part`); the kernel is that
             // of the arrays' elements (`Run`).
             #[allow(unsafe_code)]
@@ -183,11 +183,11 @@ impl Run<'_> {
 fn is_repeated(single: Single, nest: &[Loop]) -> bool {
     single.does != Does::Gather
         && (1..=Repeated::LARGEST).contains(&single.size)
-        && nest.iter().all(|turn| turn.step.listed == 0)
+        && nest.iter().all(|iteration| iteration.step.listed == 0)
 }
 
 /// The innermost runs as one lane, where they are short and follow each other.
-fn turns(width: Width, nest: &[Loop]) -> Option<ShortRuns> {
+fn short_runs(width: Width, nest: &[Loop]) -> Option<ShortRuns> {
     let [.., around, run] = nest else { return None };
     let indices = (run.len * width.size()) as isize;
     let listed = (run.len as isize).wrapping_mul(run.step.listed);

@@ -4,7 +4,7 @@ use super::part::{Cut, Part, shares, targets};
 use super::runs::chunks;
 use super::{Indices, Kernel, Policy, Run, Tile, short_run, unit};
 use crate::memory::indices::CHUNK;
-use crate::memory::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk, turns};
+use crate::memory::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk, iterations};
 use crate::sync::AtomicBool;
 
 /// Whatever components reach is some part's, and one part's only.
@@ -81,7 +81,7 @@ fn cut_entries_make_up_all() {
         let loops: Loops = loops.collect();
         let (walk, rest) = Walk::new(loops.clone(), Components::new(), Order::Listed(0));
         assert_eq!((walk.nest(), rest.is_none()), (&loops[..], true));
-        let (unit, whole) = (unit(walk.nest()), turns(walk.nest()));
+        let (unit, whole) = (unit(walk.nest()), iterations(walk.nest()));
         for parts in 1..=9 {
             let mut end = 0;
             for number in 0..parts {
@@ -91,7 +91,7 @@ fn cut_entries_make_up_all() {
                 if let Some((run, _)) = short_run(walk.nest()) {
                     assert_eq!(entries.start % run.len, 0);
                     let (around, inside) = chunks(walk.nest(), &entries);
-                    assert_eq!(inside, turns(&walk.nest()[around..]));
+                    assert_eq!(inside, iterations(&walk.nest()[around..]));
                     assert!(around > 0 && (inside <= CHUNK || inside == run.len));
                     assert_eq!([entries.start % inside, entries.end % inside], [0, 0]);
                 }

@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 
 use super::Indices;
 use crate::index::Meaning;
-use crate::memory::cpu::{ask_on, is_long, of_caches, prefetch_line};
+use crate::memory::cpu::{is_long, of_caches, prefetch_ahead, prefetch_line};
 use crate::memory::walk::{Component, Offsets};
 use crate::threshold::threshold;
 
@@ -104,8 +104,8 @@ impl ShortRuns {
             return None;
         }
         let mut besides = [0; BLOCK];
-        for (turn, run) in besides.chunks_mut(run).enumerate() {
-            let first = across.wrapping_mul(turn as isize);
+        for (iteration, run) in besides.chunks_mut(run).enumerate() {
+            let first = across.wrapping_mul(iteration as isize);
             for (k, one) in run.iter_mut().enumerate() {
                 *one = first.wrapping_add(beside.wrapping_mul(k as isize));
             }
@@ -329,7 +329,7 @@ impl Elements<'_> {
             let mut listed = self.listed.wrapping_offset(at.listed);
             for block in indices.chunks(most) {
                 if long {
-                    ask_lists(
+                    prefetch_lists(
                         block.as_ptr().cast(),
                         size_of_val(block),
                         listed,
@@ -399,19 +399,19 @@ impl Axis {
         }
     }
 
-    /// Calls `visit` with the indices that are positions as they are, four a turn, up to the first
-    /// that is not, and tells how many: how long a turn of one takes depends on where its code lies.
+    /// Calls `visit` with the indices that are positions as they are, four an iteration, up to the first
+    /// that is not, and tells how many: how long an iteration of one takes depends on where its code lies.
     #[inline(always)]
     fn positions<I: Meaning>(self, indices: &[I], visit: impl Fn(u64, usize)) -> usize {
         let fours = indices.chunks_exact(4);
         let rest = fours.remainder();
-        for (turn, four) in fours.enumerate() {
+        for (iteration, four) in fours.enumerate() {
             for (k, index) in four.iter().enumerate() {
                 let position = index.value() as u64;
                 if position >= self.len {
-                    return 4 * turn + k;
+                    return 4 * iteration + k;
                 }
-                visit(position, 4 * turn + k);
+                visit(position, 4 * iteration + k);
             }
         }
         for (k, index) in (indices.len() - rest.len()..).zip(rest) {
@@ -451,7 +451,7 @@ impl Axis {
 /// Asks for two lists further on. Not inlined, since the loops that call it are compiled for each
 /// kernel.
 #[inline(never)]
-fn ask_lists(indices: *const u8, bytes: usize, listed: *const u8, listed_bytes: usize) {
-    ask_on(indices, bytes);
-    ask_on(listed, listed_bytes);
+fn prefetch_lists(indices: *const u8, bytes: usize, listed: *const u8, listed_bytes: usize) {
+    prefetch_ahead(indices, bytes);
+    prefetch_ahead(listed, listed_bytes);
 }

@@ -8,7 +8,7 @@ use crate::index::{LONGEST, Meaning, Policy};
 use crate::memory::buffer::Buffer;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::memory::cpu::{Avx2, known_inside};
-use crate::memory::cpu::{ask_on, is_long};
+use crate::memory::cpu::{is_long, prefetch_ahead};
 use crate::memory::walk::Component;
 use crate::threshold::threshold;
 
@@ -198,7 +198,7 @@ pub(super) unsafe fn all_inside<I: Meaning>(lane: Lane, count: usize, len: usize
                 return slice_inside(indices, len);
             }
             return indices.chunks(BLOCK).all(|block| {
-                ask_on(block.as_ptr().cast(), size_of_val(block));
+                prefetch_ahead(block.as_ptr().cast(), size_of_val(block));
                 slice_inside(block, len)
             });
         }

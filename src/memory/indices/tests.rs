@@ -110,9 +110,16 @@ where
     for (width, gather) in [(1, true), (1, false), (count.max(1), true), (count.max(1), false)] {
         copied_of_rows(indices, (lanes, count), (len, width), (gather, None), element);
         // The lanes as one, of short runs.
-        if let Some(turns) = ShortRuns::of(count, size_of::<E>() as isize, 0).filter(|_| width > 1)
+        if let Some(iterations) =
+            ShortRuns::of(count, size_of::<E>() as isize, 0).filter(|_| width > 1)
         {
-            copied_of_rows(indices, (lanes, count), (len, width), (gather, Some(&turns)), element);
+            copied_of_rows(
+                indices,
+                (lanes, count),
+                (len, width),
+                (gather, Some(&iterations)),
+                element,
+            );
         }
     }
 }
@@ -121,7 +128,7 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
     indices: &[I],
     (lanes, count): (usize, usize),
     (len, width): (usize, usize),
-    (gather, turns): (bool, Option<&ShortRuns>),
+    (gather, iterations): (bool, Option<&ShortRuns>),
     element: fn(usize) -> E,
 ) where
     E: Copy + PartialEq + std::fmt::Debug,
@@ -154,8 +161,8 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
         _ => elements::copy::<8, false>,
     };
     let beside = if width > 1 { size as isize } else { 0 };
-    let (beside, of_lanes) = match turns {
-        Some(turns) => (Beside::Runs(turns), (1, lanes * count)),
+    let (beside, of_lanes) = match iterations {
+        Some(iterations) => (Beside::Runs(iterations), (1, lanes * count)),
         None => (Beside::Each(beside), (lanes, count)),
     };
     let elements = Elements {

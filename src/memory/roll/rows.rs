@@ -4,7 +4,7 @@ use super::Turn;
 use super::blocks::{self, Row, Share, rotate, straight};
 use crate::memory::copy::Transfer;
 use crate::memory::copy::stage::{self, Stage};
-use crate::memory::cpu::{Pattern, is_streamed, prefetch_line_early, stream};
+use crate::memory::cpu::{Pattern, is_streamed, prefetch_line_l2, stream};
 use crate::memory::walk::Offsets;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
@@ -153,9 +153,9 @@ unsafe fn send_alone(turn: Turn, count: usize, from: *const u8, to: *mut u8, row
         let (from, to) = (from.wrapping_offset(k * turn.from), to.wrapping_offset(k * turn.to));
         for piece in row.pieces() {
             let next = from.wrapping_offset(turn.from).wrapping_add(piece.from);
-            let ask = |at| prefetch_line_early(next.wrapping_add(at));
+            let on_line = |at| prefetch_line_l2(next.wrapping_add(at));
             // SAFETY: the caller's promise, for this row.
-            unsafe { stream(from.add(piece.from), to.add(piece.to), piece.len, ask) };
+            unsafe { stream(from.add(piece.from), to.add(piece.to), piece.len, on_line) };
         }
     }
 }

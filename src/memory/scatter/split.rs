@@ -9,7 +9,7 @@ use crate::memory::indexed::{Cut, Run, Shares, unit};
 use crate::memory::indices::Indices;
 use crate::memory::plan::Listing;
 use crate::memory::tile::Kernel;
-use crate::memory::walk::{Loop, Walk, turns};
+use crate::memory::walk::{Loop, Walk, iterations};
 use crate::parallel::{self, Cost};
 use crate::sync::AtomicBool;
 use crate::threshold::threshold;
@@ -185,14 +185,14 @@ unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins, parts: usize) {
     }
 }
 
-/// The outermost of the loops over entries whose turns select different elements, that makes as
+/// The outermost of the loops over entries whose iterations select different elements, that makes as
 /// many bands that are wide enough to be read in order, or else the one that makes most of
 /// them; its number, and how many.
 fn bands(nest: &[Loop], most: usize) -> (usize, usize) {
     const WIDE: usize = threshold(128, 4);
     let apart = nest.iter().enumerate().filter(|(_, one)| !one.entries);
     let bands = apart.map(|(number, one)| {
-        let inside = turns(&nest[number + 1..]);
+        let inside = iterations(&nest[number + 1..]);
         (number, one.len.min(one.len.saturating_mul(inside) / WIDE))
     });
     let enough = bands.clone().find(|(_, count)| *count >= most);
@@ -204,10 +204,10 @@ fn bands(nest: &[Loop], most: usize) -> (usize, usize) {
 fn cut(walk: &Walk, row: usize, most: usize) -> (Cut, usize) {
     let nothing = (Cut::Entries(1), 1);
     let ordered = walk.nest().iter().position(|one| one.entries).unwrap_or(walk.nest().len());
-    let unit = turns(&walk.nest()[ordered..]).max(unit(walk.nest()));
+    let unit = iterations(&walk.nest()[ordered..]).max(unit(walk.nest()));
     let (band, bands) = bands(walk.nest(), most);
     let lens = [
-        (Cut::Shared, walk.shared_turns()),
+        (Cut::Shared, walk.shared_iterations()),
         (Cut::Entries(unit), walk.entries() / unit),
         (Cut::Outer, walk.outer.len),
         (Cut::Band(band), bands),

@@ -14,7 +14,7 @@
 //!
 //! [`Axes`] takes the three layouts and is told, axis by axis in their order,
 //! which of them move together. Since each axis is used once and for no more
-//! turns than it is long, no turn of the loops leaves an array. A copy between
+//! iterations than it is long, no iteration of the loops leaves an array. A copy between
 //! two arrays is the same without indices.
 //!
 //! The loops then run in the order of memory ([`order`]), not in that in which
@@ -25,13 +25,13 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-pub(super) use cursor::{Cursor, turns};
+pub(super) use cursor::{Cursor, iterations};
 pub(super) use order::{FEW, Order, Walk, is_far, is_spread, merge};
 use smallvec::SmallVec;
 
 use super::strided::Layout;
 
-/// One loop: how often, and by how many bytes each turn moves in each array.
+/// One loop: how often, and by how many bytes each iteration moves in each array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Loop {
     pub(super) len: usize,
@@ -51,11 +51,11 @@ impl Loop {
     }
 
     /// This loop and the one inside it as one, where no array jumps between
-    /// their turns.
+    /// their iterations.
     #[inline]
     pub(super) fn merged(&self, inner: &Loop) -> Option<Loop> {
-        let turns = inner.len as isize;
-        let seamless = |outer: isize, inner: isize| inner.checked_mul(turns) == Some(outer);
+        let iterations = inner.len as isize;
+        let seamless = |outer: isize, inner: isize| inner.checked_mul(iterations) == Some(outer);
         let merges = seamless(self.step.selected, inner.step.selected)
             && seamless(self.step.indices, inner.step.indices)
             && seamless(self.step.listed, inner.step.listed);
@@ -79,13 +79,13 @@ pub(super) struct Offsets {
 impl Offsets {
     pub(super) const ZERO: Self = Offsets { selected: 0, indices: 0, listed: 0 };
 
-    /// The place `turns` steps further on.
+    /// The place `iterations` steps further on.
     ///
     /// Places in arrays do not overflow; where an array has no elements they
     /// may be wrong, and nobody looks there.
     #[inline(always)]
-    pub(super) fn after(self, turns: usize, step: Offsets) -> Self {
-        let at = |from: isize, by: isize| from.wrapping_add(by.wrapping_mul(turns as isize));
+    pub(super) fn after(self, iterations: usize, step: Offsets) -> Self {
+        let at = |from: isize, by: isize| from.wrapping_add(by.wrapping_mul(iterations as isize));
         Offsets {
             selected: at(self.selected, step.selected),
             indices: at(self.indices, step.indices),
@@ -93,10 +93,10 @@ impl Offsets {
         }
     }
 
-    /// The place `turns` steps further back.
+    /// The place `iterations` steps further back.
     #[inline(always)]
-    pub(super) fn before(self, turns: usize, step: Offsets) -> Self {
-        self.after(turns.wrapping_neg(), step)
+    pub(super) fn before(self, iterations: usize, step: Offsets) -> Self {
+        self.after(iterations.wrapping_neg(), step)
     }
 }
 

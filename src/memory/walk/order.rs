@@ -7,7 +7,7 @@
 //!
 //! Where two arrays disagree, as when the rows of a transposed matrix are
 //! gathered, either order touches a cache line for every element. Then one loop
-//! is cut in tiles of a few turns:
+//! is cut in tiles of a few iterations:
 //!
 //! ```text
 //! for tile in columns by 16          every line of the data that a tile
@@ -18,7 +18,7 @@
 
 use std::ops::Range;
 
-use super::{Component, Components, Loop, Loops, Offsets, turns};
+use super::{Component, Components, Loop, Loops, Offsets, iterations};
 use crate::memory::cpu::{self, Caches, of_caches, transposes};
 use crate::memory::indices::CHUNK;
 use crate::parallel;
@@ -48,13 +48,13 @@ pub(in crate::memory) struct Walk {
     pub(in crate::memory) inner: Loop,
     /// All loops, outermost first.
     pub(in crate::memory) loops: Loops,
-    /// How many of them are shared, and how many turns these take.
+    /// How many of them are shared, and how many iterations these take.
     shared: (usize, usize),
-    /// Which of them are over entries, and how many turns these take.
+    /// Which of them are over entries, and how many iterations these take.
     nest: (Range<usize>, usize),
 }
 
-/// Loops of up to so many turns are few: in which order memory is read does not
+/// Loops of up to so many iterations are few: in which order memory is read does not
 /// matter, and all entries are a chunk.
 pub(in crate::memory) const FEW: usize = threshold(256, 4);
 
@@ -93,15 +93,15 @@ impl Walk {
     }
 
     /// Loops that read no indices, outside all that do: what indices select is
-    /// worked out once for all their turns.
+    /// worked out once for all their iterations.
     #[inline]
     pub(in crate::memory) fn shared(&self) -> &[Loop] {
         &self.loops[..self.shared.0]
     }
 
-    /// How many turns the shared loops take.
+    /// How many iterations the shared loops take.
     #[inline]
-    pub(in crate::memory) fn shared_turns(&self) -> usize {
+    pub(in crate::memory) fn shared_iterations(&self) -> usize {
         self.shared.1
     }
 
@@ -120,14 +120,14 @@ impl Walk {
     /// How many rows all loops but the innermost make.
     #[inline]
     pub(in crate::memory) fn rows(&self) -> usize {
-        self.shared_turns() * self.outer.len * self.entries()
+        self.shared_iterations() * self.outer.len * self.entries()
     }
 
     /// Whether the loops are so few, over elements of so many bytes, that one
     /// thread resolves all entries before it uses the first.
     pub(in crate::memory) fn is_at_once(&self, size: usize) -> bool {
         const BYTES: usize = 64;
-        turns(&self.loops).saturating_mul(size.max(BYTES)) <= FEW * BYTES
+        iterations(&self.loops).saturating_mul(size.max(BYTES)) <= FEW * BYTES
     }
 
     /// Whether what indices select [is spread](is_spread).
@@ -182,7 +182,7 @@ impl Walk {
         if moved {
             merge(&mut self.loops);
         }
-        if turns(&self.loops) <= FEW {
+        if iterations(&self.loops) <= FEW {
             return None;
         }
         tile(&mut self.loops, Keys::new(&self.components), order)
@@ -216,10 +216,10 @@ impl Walk {
             start = 0;
         }
         if start > 0 {
-            self.shared = (start - 1, turns(&around[..start - 1]));
+            self.shared = (start - 1, iterations(&around[..start - 1]));
             self.outer = around[start - 1];
         }
-        self.nest = (start..around.len(), turns(&around[start..]));
+        self.nest = (start..around.len(), iterations(&around[start..]));
     }
 }
 
@@ -243,18 +243,18 @@ fn reach(components: &[Component]) -> usize {
 }
 
 impl Walk {
-    /// Whether each turn of the shared loops goes through all entries before the next, though
+    /// Whether each iteration of the shared loops goes through all entries before the next, though
     /// it looks their indices up again: what it selects among then stays near the core, or at
-    /// least its pages do, where what all turns of a thread select among has no room.
+    /// least its pages do, where what all iterations of a thread select among has no room.
     fn is_lane_by_lane(&self, shared: &[Loop], entries: &[Loop]) -> bool {
-        /// What a turn selects among, where that comes back to the first cache with each chunk.
+        /// What an iteration selects among, where that comes back to the first cache with each chunk.
         const FIRST: usize = threshold(32 << 10, 16);
         let apart = |one: &Loop| one.step.selected.unsigned_abs().saturating_mul(one.len - 1);
         let all = shared.iter().map(apart).fold(0, usize::saturating_add);
         // Below that on one thread or two it gained nothing. Rows are asked for ahead of time.
         let caches = if self.inner.len == 1 { 4 } else { 6 };
         all > 0
-            && turns(entries) > CHUNK
+            && iterations(entries) > CHUNK
             && self.reach() >= FIRST
             && all / parallel::threads() >= of_caches(|caches| caches.second, 8) * caches
     }
@@ -263,7 +263,7 @@ impl Walk {
 /// Bytes of a cache line.
 const LINE: usize = threshold(64, 16);
 
-/// How far the turns of a loop are apart.
+/// How far the iterations of a loop are apart.
 #[derive(Clone, Copy)]
 struct Keys {
     /// The least step along a selected axis: entries are that far apart.
@@ -342,7 +342,7 @@ struct Cut {
 /// Bytes of a tile of updates that are transposed.
 const WIDE: usize = threshold(256, 32);
 
-/// Turns of a tile whose turns are `step` bytes apart: some lines of the array
+/// Turns of a tile whose iterations are `step` bytes apart: some lines of the array
 /// that it is written to or read from in order.
 fn tile_len(step: usize) -> usize {
     (LINE / step.max(1)).clamp(threshold(8, 2), threshold(32, 4))

@@ -3,14 +3,14 @@
 
 use std::collections::HashMap;
 
-use super::{Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, merge, turns};
+use super::{Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, iterations, merge};
 
 const ZERO: Offsets = Offsets::ZERO;
 
 /// The places of nested loops in row-major order.
 fn places(loops: &[Loop], base: Offsets) -> Vec<Offsets> {
     let Some((first, rest)) = loops.split_first() else { return vec![base] };
-    (0..first.len).flat_map(|turn| places(rest, base.after(turn, first.step))).collect()
+    (0..first.len).flat_map(|iteration| places(rest, base.after(iteration, first.step))).collect()
 }
 
 /// The places of a walk in the order in which they are reached.
@@ -19,7 +19,7 @@ fn walked(walk: &Walk) -> Vec<Offsets> {
     loops.push(walk.outer);
     loops.extend_from_slice(walk.nest());
     loops.push(walk.inner);
-    assert_eq!(turns(&loops), walk.rows() * walk.inner.len);
+    assert_eq!(iterations(&loops), walk.rows() * walk.inner.len);
     places(&loops, walk.base)
 }
 
@@ -86,7 +86,7 @@ fn received(places: &[Offsets]) -> HashMap<isize, Vec<(isize, isize)>> {
 fn walks_reach_every_place_once() {
     let key = |at: &Offsets| (at.selected, at.indices, at.listed);
     let (mut tiled, mut walks) = (0, 0);
-    for lens in lists(&[2, 3, 17], 3).into_iter().filter(|lens| turns_of(lens) < 600) {
+    for lens in lists(&[2, 3, 17], 3).into_iter().filter(|lens| iterations_of(lens) < 600) {
         for through in lists(&[Through::Shared, Through::All, Through::Entries], 3) {
             for orders in 0..36 {
                 let loops = loops(&lens, &through, orders / 6, orders % 6);
@@ -118,11 +118,11 @@ fn walks_reach_every_place_once() {
     assert!(tiled > 100, "{tiled} of {walks} walks were cut in tiles and a rest");
 }
 
-fn turns_of(lens: &[usize]) -> usize {
+fn iterations_of(lens: &[usize]) -> usize {
     lens.iter().product()
 }
 
-/// All pairs of loops with few turns and short steps.
+/// All pairs of loops with few iterations and short steps.
 #[test]
 #[cfg_attr(miri, ignore)]
 fn merged_loops_reach_the_same_places_in_the_same_order() {
@@ -149,7 +149,7 @@ fn merged_loops_reach_the_same_places_in_the_same_order() {
     assert!(merged > 100, "{merged}");
 }
 
-/// From every turn on, taken in pieces of every size.
+/// From every iteration on, taken in pieces of every size.
 #[test]
 #[cfg_attr(miri, ignore)]
 fn cursors_go_where_loops_go() {
@@ -170,7 +170,7 @@ fn cursors_go_where_loops_go() {
                 while reached.len() < 2 * all.len() {
                     let (at, count) = cursor.take(most);
                     assert!((1..=most).contains(&count));
-                    reached.extend((0..count).map(|turn| at.after(turn, loops[2].step)));
+                    reached.extend((0..count).map(|iteration| at.after(iteration, loops[2].step)));
                 }
                 let expected = all.iter().cycle().skip(first);
                 assert!(reached.iter().eq(expected.take(reached.len())));

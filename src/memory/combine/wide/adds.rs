@@ -3,7 +3,7 @@
 use super::kinds::Wide;
 use super::runs::{STAGE, Stage, gathered};
 use crate::memory::combine::apply::elements;
-use crate::memory::tile::{Kernel, Next, Places, Steps, Tile};
+use crate::memory::tile::{Kernel, NextIndices, Places, Steps, Tile};
 
 /// Adds updates (listed) to slots (selected): a stage of updates becomes values,
 /// or slots, which are added by the kernel of their type.
@@ -18,14 +18,14 @@ impl Kernel for Adds<'_> {
             return unsafe { (wide.add)(tile) };
         }
         let inner = tile.inner;
-        for turn in 0..tile.outer.len {
-            let (selected, listed) = tile.turn(turn);
+        for iteration in 0..tile.outer.len {
+            let (selected, listed) = tile.iteration(iteration);
             let outer = Steps { len: 1, selected: 0, listed: 0 };
-            let turn = Tile { selected, listed, outer, ..*tile };
+            let iteration = Tile { selected, listed, outer, ..*tile };
             if inner.len <= STAGE {
-                let (count, most) = (turn.offsets.len(), STAGE / inner.len);
+                let (count, most) = (iteration.offsets.len(), STAGE / inner.len);
                 for first in (0..count).step_by(most) {
-                    let mut part = turn.part(first..count.min(first + most));
+                    let mut part = iteration.part(first..count.min(first + most));
                     if !part.next.start.is_null() {
                         let by = part.next.step.wrapping_mul(first as isize);
                         part.next.start = part.next.start.wrapping_offset(by);
@@ -35,9 +35,9 @@ impl Kernel for Adds<'_> {
                 }
                 continue;
             }
-            for entry in 0..turn.offsets.len() {
-                let mut part = turn.part(entry..entry + 1);
-                part.next = Next::NONE;
+            for entry in 0..iteration.offsets.len() {
+                let mut part = iteration.part(entry..entry + 1);
+                part.next = NextIndices::NONE;
                 for first in (0..inner.len).step_by(STAGE) {
                     let at = |step: isize| step.wrapping_mul(first as isize);
                     let piece = Tile {
@@ -58,7 +58,7 @@ impl Kernel for Adds<'_> {
 
 #[allow(unsafe_code)]
 impl Adds<'_> {
-    /// Adds the updates of a tile of one turn.
+    /// Adds the updates of a tile of one iteration.
     ///
     /// # Safety
     /// That of [`Kernel::run`], and there are no more than [`STAGE`].

@@ -21,7 +21,7 @@ use crate::memory::alloc::{repeated, reserved};
 use crate::memory::combine::apply::elements;
 use crate::memory::combine::kernels::Plain;
 use crate::memory::tile::{Kernel, Tile};
-use crate::memory::walk::{Component, Cursor, Loop, Loops, Offsets, merge, turns};
+use crate::memory::walk::{Component, Cursor, Loop, Loops, Offsets, iterations, merge};
 use crate::parallel::{self, Cost};
 use crate::sync::{AtomicBool, Mutex};
 use crate::threshold::threshold;
@@ -64,7 +64,7 @@ impl<'l> RowsByTarget<'l> {
         let dense = row.step.selected == size && row.step.listed == size && !row.reads_indices();
         let inside = building.is_inside(&row);
         let entries: Loops = building.entries().collect();
-        let updates = turns(&entries);
+        let updates = iterations(&entries);
         let many = building.targets() / Self::SPREAD <= updates && updates >> 31 == 0;
         let long = row.len >= Rows::LEAST;
         let rows = wide.rows.filter(|_| dense && inside && many && long && Rows::can_run())?;
@@ -83,12 +83,13 @@ impl<'l> RowsByTarget<'l> {
     pub(super) fn fold(&self) -> Result<bool> {
         let building = self.building;
         let targets = building.targets();
-        let (updates, turns) = (turns(&self.entries), turns(&self.lanes));
-        let bytes = (self.row.len * building.size).saturating_mul(updates).saturating_mul(turns);
-        let cost = Cost::of_near(updates.saturating_mul(turns)).times(3);
+        let (updates, iterations) = (iterations(&self.entries), iterations(&self.lanes));
+        let bytes =
+            (self.row.len * building.size).saturating_mul(updates).saturating_mul(iterations);
+        let cost = Cost::of_near(updates.saturating_mul(iterations)).times(3);
         let parts = parallel::parts(cost.plus(Cost::of_bytes(bytes))).min(parallel::threads());
-        // Either each part takes some of the turns, or a share of the targets in each.
-        let (outer, inner) = if turns >= parts { (parts, 1) } else { (1, parts) };
+        // Either each part takes some of the iterations, or a share of the targets in each.
+        let (outer, inner) = if iterations >= parts { (parts, 1) } else { (1, parts) };
         let mut lists = reserved(outer)?;
         for _ in 0..outer {
             let (ends, places) = (repeated(0, targets)?, repeated(0, updates)?);
@@ -99,9 +100,9 @@ impl<'l> RowsByTarget<'l> {
             // Taken out, so that no lock is held while a part waits for others.
             let taken = lists[part].lock().ok().and_then(|mut lists| lists.take());
             let Some(mut lists) = taken else { return };
-            let mut turns = parallel::share(turns, outer, part);
-            let mut cursor = Cursor::new(&self.lanes, Offsets::ZERO, turns.start);
-            let all = turns.all(|_| {
+            let mut iterations = parallel::share(iterations, outer, part);
+            let mut cursor = Cursor::new(&self.lanes, Offsets::ZERO, iterations.start);
+            let all = iterations.all(|_| {
                 let (at, _) = cursor.take(1);
                 let listed = lists.full || self.list(&mut lists, at);
                 if listed {

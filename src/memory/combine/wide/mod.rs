@@ -56,7 +56,7 @@ use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::Indices;
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{
-    Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, merge, turns,
+    Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, iterations, merge,
 };
 use crate::parallel::{self, Cost};
 use crate::reduction::Reduction;
@@ -121,7 +121,7 @@ impl Building<'_> {
         self.loops.iter().copied().filter(|one| one.entries)
     }
 
-    /// Whether the turns of a loop over lanes lie between what indices select, or around it.
+    /// Whether the iterations of a loop over lanes lie between what indices select, or around it.
     fn is_inside(&self, lanes: &Loop) -> bool {
         let across = self.components.iter().map(|one| one.step.unsigned_abs()).min();
         Some(lanes.step.selected.unsigned_abs()) < across
@@ -240,8 +240,8 @@ impl Plan<'_> {
         let Plan { building, row, .. } = self;
         let bins = building.targets();
         let lane_bytes = bins.saturating_mul(self.wide.slot).max(1);
-        let turns = turns(&self.lanes);
-        let lanes = turns * row.len;
+        let iterations = iterations(&self.lanes);
+        let lanes = iterations * row.len;
         let cost = Cost::of_near(updates.saturating_mul(lanes)).times(3);
         let parts = parallel::parts(cost).min(parallel::threads());
         // As many as stay near, but so few that each thread has some.
@@ -254,7 +254,7 @@ impl Plan<'_> {
         let width = (bytes / lane_bytes).min(share).max(least);
         let width = width.min(row.len);
         let bands = row.len.div_ceil(width);
-        let groups = turns * bands;
+        let groups = iterations * bands;
         let parts = parts.min(groups);
         let mut rooms = reserved(parts)?;
         for _ in 0..parts {
@@ -268,11 +268,11 @@ impl Plan<'_> {
         parallel::run(parts, &|part| {
             let Ok(mut rooms) = rooms[part].lock() else { return };
             for group in parallel::share(groups, parts, part) {
-                let turn = group / bands;
-                let (at, _) = Cursor::new(&self.lanes, Offsets::ZERO, turn).take(1);
+                let iteration = group / bands;
+                let (at, _) = Cursor::new(&self.lanes, Offsets::ZERO, iteration).take(1);
                 let first = group % bands * width;
                 let lanes = Loop { len: width.min(row.len - first), ..*row };
-                let group = Group { plan: self, at: at.after(first, row.step), lanes, turn };
+                let group = Group { plan: self, at: at.after(first, row.step), lanes, iteration };
                 if !group.fold(&mut rooms) {
                     return outside.store(true, Ordering::Relaxed);
                 }
@@ -287,8 +287,8 @@ struct Group<'g> {
     plan: &'g Plan<'g>,
     at: Offsets,
     lanes: Loop,
-    /// Which turn of the loops around this is one of.
-    turn: usize,
+    /// Which iteration of the loops around this is one of.
+    iteration: usize,
 }
 
 impl Group<'_> {
@@ -373,7 +373,7 @@ impl Group<'_> {
         // A row is a run of its own, be it of one lane: it has a count of its own.
         let last = if *rows { lanes } else { loops.pop().unwrap_or(Loop::ONCE) };
         let mut cursor = Cursor::new(&loops, Offsets::ZERO, 0);
-        for _ in 0..turns(&loops) {
+        for _ in 0..iterations(&loops) {
             let (at, _) = cursor.take(1);
             let target = building.target.wrapping_offset(self.at.selected + at.selected);
             run(target, last.step.selected, at.listed as usize, last.len, at.indices as usize);
@@ -383,7 +383,7 @@ impl Group<'_> {
     /// Counts the updates of each row, unless the group before had the same
     /// indices; false where an index is refused.
     fn count(&self, rooms: &mut Rooms) -> bool {
-        if rooms.counted == Some(self.turn) {
+        if rooms.counted == Some(self.iteration) {
             return true;
         }
         rooms.counts.fill(0);
@@ -401,7 +401,7 @@ impl Group<'_> {
         #[allow(unsafe_code)]
         let all =
             unsafe { self.plan.building.walk(loops, &components, from, arrays, &Plain(count)) };
-        rooms.counted = all.then_some(self.turn);
+        rooms.counted = all.then_some(self.iteration);
         all
     }
 }

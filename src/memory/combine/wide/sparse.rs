@@ -8,8 +8,8 @@ use super::{Building, room};
 use crate::error::Result;
 use crate::memory::alloc::reserved;
 use crate::memory::indexed::{Cut, Run};
-use crate::memory::tile::{Kernel, Next, Places, Steps, Tile};
-use crate::memory::walk::{Cursor, Loop, Loops, Offsets, Order, Walk, turns};
+use crate::memory::tile::{Kernel, NextIndices, Places, Steps, Tile};
+use crate::memory::walk::{Cursor, Loop, Loops, Offsets, Order, Walk, iterations};
 use crate::sync::{AtomicBool, Mutex};
 
 /// An update that was not yet added: its target's offset, its number, and its
@@ -43,7 +43,7 @@ pub(super) fn fold(building: &Building<'_>, wide: &Wide, lanes: &Loops) -> Resul
         None => Loop::ONCE,
     };
     let entries: Loops = building.entries().collect();
-    let count = turns(&entries);
+    let count = iterations(&entries);
     let mut room = room(count.checked_mul(row.len), wide.slot)?;
     let mut sorted =
         Sorted { targets: reserved(count)?, slots: reserved(count)?, places: reserved(count)? };
@@ -51,7 +51,7 @@ pub(super) fn fold(building: &Building<'_>, wide: &Wide, lanes: &Loops) -> Resul
     let outside = AtomicBool::new(false);
     let (mut walk, _) = Walk::new(entries, building.components.clone(), Order::Selected(0));
     let mut cursor = Cursor::new(&lanes, Offsets::ZERO, 0);
-    for _ in 0..turns(&lanes) {
+    for _ in 0..iterations(&lanes) {
         let (at, _) = cursor.take(1);
         walk.base = Offsets { indices: at.indices, ..Offsets::ZERO };
         if let Ok(mut pending) = collect.0.lock() {
@@ -135,7 +135,7 @@ impl Sorted {
             spread: false,
             apart: 0,
             long: false,
-            next: Next::NONE,
+            next: NextIndices::NONE,
         };
         // SAFETY: the offsets are what indices in bounds select, the places are
         // those of their updates, and there is room for the slots of as many
