@@ -1,4 +1,4 @@
-//! One error type for all operations, with the facts in its fields.
+//! The error type of all operations, with the facts in its fields.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An axis that the array does not have.
+    /// The array does not have this axis.
     #[error("axis {axis} is out of bounds for an array of rank {rank} ({})", AxisRange(*.rank))]
     AxisOutOfBounds {
         /// The axis as it was given.
@@ -36,8 +36,8 @@ pub enum Error {
         rank: usize,
     },
 
-    /// An index outside `-len..=len - 1`. The first one in row-major order of
-    /// `indices` is named.
+    /// An index is outside `-len..=len - 1`. The error names the first such index
+    /// in row-major order of `indices`.
     #[error(
         "index {index}{} is out of bounds for axis {axis} of length {len} ({})",
         Place(.position), IndexRange(*.len)
@@ -45,17 +45,17 @@ pub enum Error {
     IndexOutOfBounds {
         /// The index as it was given.
         index: i128,
-        /// Where it stands in `indices`, one coordinate an axis.
+        /// Its coordinates in `indices`, one for each axis.
         position: Vec<usize>,
-        /// The axis of the data that it was to select from, counted from 0.
+        /// The axis of the data along which it selects, counted from 0.
         axis: usize,
         /// The length of that axis.
         len: usize,
     },
 
     /// [`OutOfBounds::Clip`](crate::OutOfBounds::Clip) or
-    /// [`Wrap`](crate::OutOfBounds::Wrap) was asked to map an index onto an
-    /// axis without elements.
+    /// [`Wrap`](crate::OutOfBounds::Wrap) cannot map an index onto an axis without
+    /// elements.
     #[error("cannot {mode} an index onto axis {axis}: its length is 0")]
     EmptyAxis {
         /// `"clip"` or `"wrap"`.
@@ -64,7 +64,8 @@ pub enum Error {
         axis: usize,
     },
 
-    /// A plan for an axis that no array has.
+    /// An [`IndexPlan`](crate::IndexPlan) was to be made for an axis that is longer
+    /// than any array can be.
     #[error("axis {axis} cannot have a length of {len} (expected at most {})", isize::MAX)]
     AxisTooLong {
         /// The number of the axis among those that the plan is for.
@@ -73,7 +74,7 @@ pub enum Error {
         len: usize,
     },
 
-    /// `batch_dims` outside the range that the ranks of data and indices
+    /// `batch_dims` is outside the range that the ranks of data and indices
     /// allow.
     #[error(
         "batch_dims {batch_dims} is out of range for data of rank {data_rank} and indices of rank \
@@ -89,12 +90,13 @@ pub enum Error {
         indices_rank: usize,
     },
 
-    /// More batch dimensions than axes before the gathered one.
+    /// There are more batch dimensions than axes before the one along which indices
+    /// select.
     #[error("batch_dims {batch_dims} is greater than axis {axis} (expected batch_dims <= axis)")]
     BatchDimsBeyondAxis {
         /// `batch_dims`, counted from 0.
         batch_dims: usize,
-        /// The gathered axis, counted from 0.
+        /// The axis along which indices select, counted from 0.
         axis: usize,
     },
 
@@ -137,8 +139,9 @@ pub enum Error {
         updates: Vec<usize>,
     },
 
-    /// `indices` of [`scatter_elements`](crate::ScatterElementsExt) reach beyond the
-    /// data off the axis.
+    /// `indices` of [`gather_elements`](crate::GatherElementsExt) or
+    /// [`scatter_elements`](crate::ScatterElementsExt) are longer than the data along
+    /// another axis than the one along which they select.
     #[error(
         "indices of shape {indices:?} do not fit data of shape {data:?} for axis {axis}: \
          length {} of dimension {dim} is greater than {}", .indices[*.dim], .data[*.dim]
@@ -148,7 +151,7 @@ pub enum Error {
         data: Vec<usize>,
         /// The shape of the indices.
         indices: Vec<usize>,
-        /// The scattered axis, along which any length is allowed.
+        /// The axis along which indices select, where any length is allowed.
         axis: usize,
         /// The first dimension that is too long.
         dim: usize,
@@ -167,35 +170,35 @@ pub enum Error {
         indices: usize,
     },
 
-    /// `updates` must have the shape of what a gather by the same arguments
-    /// returns, or be a single value.
+    /// `updates` must have the shape that a gather by the same arguments returns, or
+    /// be a single value.
     #[error(
         "updates have shape {updates:?} (expected {expected:?}, the shape that {gather} returns by \
          the same indices, or a single value)"
     )]
     UpdatesShape {
-        /// The shape of what a gather returns.
+        /// The shape that the gather returns.
         expected: Vec<usize>,
         /// The shape of the updates.
         updates: Vec<usize>,
-        /// The name of the gather that is called by the same indices, axis and
+        /// The name of that gather, which takes the same indices, axis and
         /// `batch_dims`.
         gather: &'static str,
     },
 
-    /// Tuples of indices stand in the last axis of `indices`, and 0-d indices
-    /// have none.
+    /// The last axis of `indices` must hold the numbers of each tuple, but 0-d indices
+    /// have no axis.
     #[error("indices have rank 0 (expected an axis that holds the numbers of each index)")]
     NoTuples,
 
-    /// Tuples of no numbers, or of more than there are axes to select along.
+    /// Tuples have no numbers, or more than there are axes to select along.
     #[error(
         "the last axis of indices has length {len} (expected {}: each number of a tuple selects \
          along an axis of data of rank {data_rank} behind {batch_dims} batch dimensions)",
         TupleLengths(*.data_rank - *.batch_dims)
     )]
     TupleLengthOutOfRange {
-        /// How many numbers make an index.
+        /// The number of numbers in a tuple.
         len: usize,
         /// The rank of the data.
         data_rank: usize,
@@ -203,7 +206,7 @@ pub enum Error {
         batch_dims: usize,
     },
 
-    /// `batch_dims` outside the range that the ranks of data and indices allow
+    /// `batch_dims` is outside the range that the ranks of data and indices allow
     /// where the last axis of indices holds tuples.
     #[error(
         "batch_dims {batch_dims} is out of range for data of rank {data_rank} and indices of rank \
@@ -224,28 +227,29 @@ pub enum Error {
     PlanLength {
         /// The length that the plan was made for.
         plan: usize,
-        /// The axis of the data that its indices were to select along, counted
+        /// The axis of the data along which its indices were to select, counted
         /// from 0.
         axis: usize,
         /// The length of that axis.
         len: usize,
     },
 
-    /// An [`IndexPlan`](crate::IndexPlan) of tuples whose last axis does not hold
-    /// a number for each length, or which was given to an operation without tuples.
+    /// The last axis of an [`IndexPlan`](crate::IndexPlan) of tuples does not hold a
+    /// number for each axis that the plan is for; or the plan was passed to an
+    /// operation that takes no tuples.
     #[error(
         "a plan of tuples for axes of lengths {lens:?} was given for {numbers} (expected a number for \
          each axis, at least one)", numbers = Numbers(*.numbers)
     )]
     PlanTuples {
-        /// How many numbers make an index.
+        /// The number of numbers in an index.
         numbers: usize,
-        /// The lengths that the plan is for.
+        /// The lengths of the axes that the plan is for.
         lens: Vec<usize>,
     },
 
-    /// An [`IndexPlan`](crate::IndexPlan) does one thing with indices out of
-    /// bounds, the attributes of the call another.
+    /// An [`IndexPlan`](crate::IndexPlan) and the attributes of the call differ in
+    /// what to do with indices out of bounds.
     #[error(
         "the plan of indices does {plan} those out of bounds, the call would {call} them (expected \
          attributes that say the same, or nothing; a gather needs a value to fill with where a \
@@ -267,35 +271,36 @@ pub enum Error {
         actual: Vec<usize>,
     },
 
-    /// Neither one shift nor one shift per axis.
+    /// The number of shifts is neither one nor the number of axes.
     #[error("{shifts} shifts for {axes} axes (expected one shift, or one for each axis)")]
     ShiftCountMismatch {
-        /// How many shifts were given.
+        /// The number of shifts.
         shifts: usize,
-        /// How many axes were given.
+        /// The number of axes.
         axes: usize,
     },
 
-    /// A reduction that has no meaning for the element type: the mean of
-    /// `bool`, the minimum of complex numbers.
+    /// The reduction is not defined for the element type: the mean of `bool`, the
+    /// minimum of complex numbers, every reduction of a type that is not a
+    /// [`ReduceElement`](crate::ReduceElement).
     #[error("reduction {reduction} is not defined for elements of type {element}")]
     UnsupportedReduction {
-        /// The reduction that was asked for.
+        /// The reduction of the call.
         reduction: crate::Reduction,
         /// The name of the element type.
         element: &'static str,
     },
 
-    /// [`OutOfBounds::Skip`](crate::OutOfBounds::Skip) in a gather: every
-    /// element of the result needs a value.
+    /// [`OutOfBounds::Skip`](crate::OutOfBounds::Skip) was passed to a gather, in
+    /// which every element of the result needs a value.
     #[error("a gather cannot skip an index out of bounds (expected Error, Fill, Clip or Wrap)")]
     SkipInGather,
 
-    /// A text that names no reduction.
+    /// A string that is not the name of a reduction.
     #[error("unknown reduction {0:?} (expected none, sum, sub, prod, min, max or mean)")]
     UnknownReduction(String),
 
-    /// A result with more elements or bytes than an array can have.
+    /// The result has more elements or bytes than an array can have.
     #[error("a result of shape {shape:?} with elements of {element_size} bytes is too large")]
     SizeOverflow {
         /// The shape of the result.
@@ -307,7 +312,7 @@ pub enum Error {
     /// The allocator refused the memory of a result or of a work buffer.
     #[error("could not allocate {bytes} bytes")]
     AllocationFailed {
-        /// How much memory was asked for.
+        /// The size of the memory that was refused.
         bytes: usize,
     },
 }
@@ -323,7 +328,7 @@ impl fmt::Display for AxisRange {
     }
 }
 
-/// The coordinates of an index; a single index has none.
+/// The coordinates of an index in `indices`; a single index has none.
 struct Place<'p>(&'p [usize]);
 
 impl fmt::Display for Place<'_> {

@@ -1,7 +1,8 @@
 //! Gather, scatter and roll for [`ndarray`]: the data movement that ndarray
 //! lacks, with the exact semantics of the ONNX and OpenVINO operators.
 //!
-//! Two directions of three kinds of index, each the other's gradient, and roll:
+//! There are three kinds of index, each with a gather and a scatter, which are each
+//! other's gradient; and roll:
 //!
 //! | to | read | write or reduce |
 //! |---|---|---|
@@ -10,15 +11,19 @@
 //! | elements or slices, by tuples of indices | [`gather_nd`](GatherNdExt::gather_nd) | [`scatter_nd`](ScatterNdExt::scatter_nd) |
 //! | all elements, shifted circularly | [`roll`](RollExt::roll) | [`roll_inplace`](RollExt::roll_inplace) |
 //!
-//! Each comes in several forms. The plain one takes an axis where it needs one,
-//! and returns a new array. `_with` ([`gather_with`](GatherExt::gather_with),
-//! [`scatter_with`](ScatterExt::scatter_with)) takes attributes: batch
-//! dimensions, a reduction, what to do with indices out of bounds. Reads have
-//! `_into` ([`gather_into`](GatherExt::gather_into)), which writes to an array of
-//! the caller's, initialised or not. Scatters have `_inplace`
-//! ([`scatter_inplace`](ScatterExt::scatter_inplace)), and `_fold`
-//! ([`scatter_fold`](ScatterExt::scatter_fold)), which combines elements of any
-//! types by any function.
+//! The operations come in several forms:
+//!
+//! - The plain form returns a new array. It takes an axis if it needs one.
+//! - `_with` ([`gather_with`](GatherExt::gather_with),
+//!   [`scatter_with`](ScatterExt::scatter_with)) returns a new array, and takes
+//!   attributes: batch dimensions, a reduction, what to do with indices out of
+//!   bounds.
+//! - `_into`, of gathers and roll ([`gather_into`](GatherExt::gather_into)), writes to
+//!   an array that you pass, initialised or not.
+//! - `_inplace`, of scatters and roll
+//!   ([`scatter_inplace`](ScatterExt::scatter_inplace)), changes the array itself.
+//! - `_fold`, of scatters ([`scatter_fold`](ScatterExt::scatter_fold)), changes the
+//!   array itself by any function, for elements of any types.
 //!
 #![doc = include_str!("../docs/operations.svg")]
 //!
@@ -52,15 +57,19 @@
 //!
 //! The traits are implemented for every array and view of ndarray, of static
 //! and dynamic rank and of any strides; inputs are read in place, never copied
-//! to standard layout first. An axis is an [`Axis`](ndarray::Axis) or a signed
-//! integer, where negative ones count from the end. Indices are slices,
-//! `[I; N]`, `Vec<I>`, arrays, views or single integers of any integer type;
-//! negative ones count from the end of the axis. Updates take the same forms, and
-//! a single value, `&1.0` or `&ndarray::arr0(value)`, stands for all of them.
-//! Where an axis alone says enough, it stands for attributes.
+//! to standard layout first.
 //!
-//! Indices that are used many times are worth an [`IndexPlan`]: checked and listed
-//! once, accepted wherever indices are.
+//! - An axis is an [`Axis`](ndarray::Axis) or a signed integer; a negative one counts
+//!   from the last axis.
+//! - Indices are slices, `[I; N]`, `Vec<I>`, arrays, views or single integers of any
+//!   integer type; a negative index counts from the end of its axis.
+//! - Updates take the same forms. A single value, `&1.0` or `&ndarray::arr0(value)`,
+//!   is the update of every place.
+//! - Attributes can be an axis alone, if the operation has one: then all others have
+//!   their defaults.
+//!
+//! For indices that are used many times, make an [`IndexPlan`]: they are checked and
+//! listed once, and the plan is accepted wherever indices are.
 //!
 //! # Guides
 //!
@@ -68,7 +77,8 @@
 //!   beside those of this crate.
 //! - [`guide::cookbook`]: reordering, one-hot rows, segment means, embedding bags,
 //!   neighbours in graphs, centred spectra, shifted windows, folds of all kinds.
-//! - [`guide::gradients`]: the backward pass of each operation is its sibling.
+//! - [`guide::gradients`]: the backward pass of each operation is another of these
+//!   operations.
 //! - [`guide::in_an_engine`]: which forms an inference engine calls.
 //!
 //! # Messages to a graph's nodes
@@ -98,16 +108,16 @@
 //! # Determinism and threads
 //!
 //! Large calls run on the current rayon thread pool. Results are the same to
-//! the bit for every number of threads, memory layout and run, but for the sign
+//! the bit for every number of threads, memory layout and run, except for the sign
 //! and payload of a NaN: updates of a scatter apply in row-major order of
-//! `indices`, so floating-point sums do too. Without the feature `rayon`
+//! `indices`, floating-point sums included. Without the feature `rayon`
 //! everything runs on the calling thread.
 //!
-//! A thread that waits for parts of a call is given other tasks of the pool
-//! meanwhile, as in [`rayon::join`](https://docs.rs/rayon/latest/rayon/fn.join.html).
-//! So hold no lock during a call that tasks of that pool take: one of them may
-//! come to run on the very thread that the lock waits for, and neither goes on.
-//! Calls themselves hold no lock while they wait.
+//! While a thread waits for the other parts of a call, rayon runs other tasks of the
+//! pool on it, as in [`rayon::join`](https://docs.rs/rayon/latest/rayon/fn.join.html).
+//! So do not hold a lock during a call if tasks of that pool take it, too: such a task
+//! may run on the thread that holds the lock, and deadlock. Calls themselves hold no
+//! lock while they wait.
 //!
 //! # Features
 //!
@@ -115,19 +125,19 @@
 //! - `half`: reductions on `half::f16` and `half::bf16`.
 //! - `num-complex`: reductions on `num_complex::Complex`.
 //!
-//! Gathers, rolls and overwriting scatters take elements of any [`Clone`]
-//! type without a feature, and folds take elements of any types.
+//! Without a feature, gathers, rolls and overwriting scatters take elements of any
+//! [`Clone`] type, and folds take elements of any types.
 //!
 //! # Limitations
 //!
 //! - A scatter of elements along the only axis of a one-dimensional array runs on
 //!   one thread, unless its indices are sorted or those of an [`IndexPlan`]:
 //!   splitting it costs more than it gains.
-//! - Elements that need dropping (`String`, `Vec`) are gathered and rolled by
-//!   way of an array of references, one for each element of the result.
-//! - A clone that panics halfway through an `_into` or in-place call leaves
-//!   some elements of the target new and some old, all valid. So does a function
-//!   of a fold that panics. An output that was not initialised stays so.
+//! - Gathers and rolls of elements that need dropping (`String`, `Vec`) first make an
+//!   array of references, one for each element of the result, and clone from it.
+//! - If a clone, or the function of a fold, panics halfway through an `_into` or
+//!   in-place call, some elements of the target are new and some old, all valid. An
+//!   output that was not initialised stays so.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arguments;
@@ -164,12 +174,12 @@ pub use scatter::{Scatter, ScatterExt};
 pub use scatter_elements::{ScatterArgument, ScatterElements, ScatterElementsExt};
 pub use scatter_nd::{ScatterNd, ScatterNdExt};
 
-/// How to do common things, what other libraries call them, gradients, and
-/// engines.
+/// Guides: recipes, the names of these operations in other libraries, gradients, and
+/// use in an inference engine.
 #[cfg(any(doc, doctest))]
 pub mod guide {
-    // Of several definitions of a link the first counts: these lead to pages of
-    // the documentation, those at the end of the files to the files.
+    // Of several definitions of a link the first counts: the ones here lead to pages of
+    // the documentation, the ones at the end of the included files to other files.
     /// [fftshift]: cookbook#centre-a-spectrum-fftshift
     /// [gradients]: gradients
     /// [engine]: in_an_engine
@@ -193,8 +203,8 @@ pub mod guide {
 #[doc = include_str!("../README.md")]
 mod readme {}
 
-// What the tests under shuttle's schedules share with those in `tests`, which know the
-// crate by its name.
+// The tests under shuttle's schedules share code with those in `tests`, which name the
+// crate `opkernels`.
 #[cfg(all(test, shuttle))]
 extern crate self as opkernels;
 #[cfg(all(test, shuttle))]

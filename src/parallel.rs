@@ -1,39 +1,37 @@
-//! When and how work is split over threads. No other file names rayon.
+//! When and how work is split between threads. No other file names rayon.
 //!
-//! Work is a number of parts, each a call of one function, which is compiled
-//! once however many kernels there are. How many parts there are follows from
-//! what the work costs on one thread, below in nanoseconds: a second thread
-//! pays where each has some tens of microseconds to do, be that many bytes or
-//! few elements all over memory.
+//! Work is split in parts, each a call of the same function, which is compiled once and not once
+//! for each kernel. The number of parts follows from the estimated time of the work on one thread
+//! ([`Cost`]): a second thread pays where each thread has some tens of microseconds of work,
+//! whether that is many bytes or few elements spread over memory.
 
 use std::ops::Range;
 
 use crate::threshold::threshold;
 
-/// What work costs on one thread, about, in picoseconds.
+/// The estimated time of work on one thread, in picoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost(u64);
 
-/// Each kind of work, measured on one core of 2.5 to 4 GHz. They decide nothing
+/// The costs of each kind of work were measured on one core of 2.5 to 4 GHz. They decide nothing
 /// but the number of parts.
 impl Cost {
-    /// Bytes that are read or written in order.
+    /// Bytes that are read or written in sequence.
     pub(crate) fn of_bytes(bytes: usize) -> Self {
         Cost((bytes as u64).saturating_mul(25))
     }
 
-    /// Indices that are compared with an axis, of so many bytes.
+    /// Bytes of indices that are compared with the length of an axis.
     pub(crate) fn of_looking(bytes: usize) -> Self {
         Cost((bytes as u64).saturating_mul(12))
     }
 
-    /// Elements, or rows of them, that indices select in memory that the caches
-    /// near a core hold.
+    /// Elements, or rows of them, that indices select within memory that fits in L2.
     pub(crate) fn of_near(elements: usize) -> Self {
         Cost((elements as u64).saturating_mul(450))
     }
 
-    /// The same in more memory than that.
+    /// Elements, or rows of them, that indices select within more memory than L2 holds.
     pub(crate) fn of_far(elements: usize) -> Self {
         Cost((elements as u64).saturating_mul(1500))
     }
@@ -42,23 +40,23 @@ impl Cost {
         Cost(self.0.saturating_add(other.0))
     }
 
-    /// So many times the cost.
+    /// `factor` times the cost.
     pub(crate) fn times(self, factor: u64) -> Self {
         Cost(self.0.saturating_mul(factor))
     }
 }
 
-/// The least that a part should cost: waking a thread takes up to 10 µs.
-const PART: u64 = threshold(30_000_000, 40_000) as u64;
+/// The least cost of a part, in picoseconds: waking a thread takes up to 10 µs.
+const MIN_PART: u64 = threshold(30_000_000, 40_000) as u64;
 
-/// Parts a thread: enough to even out threads of different speed, few enough
-/// that waking them costs little.
-const PARTS_A_THREAD: usize = 4;
+/// The largest number of parts for each thread: enough to balance threads of different speed, few
+/// enough that the overhead of parts is small.
+const PARTS_PER_THREAD: usize = 4;
 
-/// Into how many parts to split work of this cost.
+/// The number of parts in which to split work of this cost.
 #[inline]
 pub(crate) fn parts(cost: Cost) -> usize {
-    if cost.0 < 2 * PART { 1 } else { parts_of_large(cost) }
+    if cost.0 < 2 * MIN_PART { 1 } else { parts_of_large(cost) }
 }
 
 #[inline(never)]
@@ -66,24 +64,27 @@ fn parts_of_large(cost: Cost) -> usize {
     match threads() {
         1 => 1,
         threads => {
-            let parts = usize::try_from(cost.0 / PART).unwrap_or(usize::MAX);
-            // Few parts are as many as threads, or a thread would have two.
-            if parts < threads { parts } else { parts.min(threads * PARTS_A_THREAD) }
+            let parts = usize::try_from(cost.0 / MIN_PART).unwrap_or(usize::MAX);
+            // Fewer parts than threads are not rounded up: each has a thread of its own.
+            if parts < threads { parts } else { parts.min(threads * PARTS_PER_THREAD) }
         }
     }
 }
 
-/// The share of part number `part` of `parts` in `0..whole`. Shares differ by
-/// one at most, follow each other, and make up the whole; no intermediate value
-/// exceeds `whole`.
+/// The range of `0..whole` that part number `part` of `parts` takes. The lengths of the ranges
+/// differ by at most one, and the ranges are consecutive and cover `0..whole`. No intermediate
+/// value exceeds `whole`.
 #[inline]
 pub(crate) fn share(whole: usize, parts: usize, part: usize) -> Range<usize> {
     let start = |part: usize| whole / parts * part + (whole % parts).min(part);
     start(part)..start(part + 1)
 }
 
-/// Calls `run` once with each part's number, on the threads of the current
-/// pool.
+/// Calls `run` once with each part's number, in parallel on the threads of the current pool.
+///
+/// ```text
+/// for part in 0..parts { run(part) }
+/// ```
 #[inline]
 pub(crate) fn run(parts: usize, run: &(dyn Fn(usize) + Sync)) {
     match parts {
@@ -94,15 +95,16 @@ pub(crate) fn run(parts: usize, run: &(dyn Fn(usize) + Sync)) {
     }
 }
 
+/// Calls `run` for a range of parts, whose halves run in parallel.
 fn halve(parts: Range<usize>, run: &(dyn Fn(usize) + Sync)) {
     if parts.len() == 1 {
         return run(parts.start);
     }
     let middle = parts.start + parts.len() / 2;
-    both(|| halve(parts.start..middle, run), || halve(middle..parts.end, run));
+    join(|| halve(parts.start..middle, run), || halve(middle..parts.end, run));
 }
 
-/// The threads of the current pool: 1 where the system refuses to start any.
+/// The number of threads of the current pool; 1 where the system refuses to start threads.
 #[cfg(feature = "rayon")]
 pub(crate) fn threads() -> usize {
     if rayon::current_thread_index().is_some() || global_pool_runs() {
@@ -112,9 +114,8 @@ pub(crate) fn threads() -> usize {
     }
 }
 
-/// Whether rayon's global pool could be started. It is, if nobody has done so
-/// before: to ask for its number of threads would do the same, but panic where
-/// the system refuses them.
+/// Whether rayon's global pool runs. The first call starts it if it does not run yet:
+/// `rayon::current_num_threads` would start it too, but panic where the system refuses threads.
 #[cfg(all(feature = "rayon", not(target_family = "wasm")))]
 fn global_pool_runs() -> bool {
     use std::error::Error;
@@ -123,42 +124,45 @@ fn global_pool_runs() -> bool {
     static RUNS: OnceLock<bool> = OnceLock::new();
     *RUNS.get_or_init(|| match rayon::ThreadPoolBuilder::new().build_global() {
         Ok(()) => true,
-        // What the system says is the source.
+        // An error of the system is the source of rayon's error.
         Err(error) if error.source().is_some() => false,
-        // Somebody was first: whether in vain, only a panic tells, which they
-        // have had, too.
+        // Other code has tried to start the pool before. Whether that failed shows only in a
+        // panic, which the other code has had, too.
         Err(_) => std::panic::catch_unwind(rayon::current_num_threads).is_ok(),
     })
 }
 
-/// Where there are no threads, rayon itself makes do with the current one, but
-/// for pools that are asked for by name.
+/// Where there are no threads, rayon itself runs the global pool on the current thread. Only pools
+/// that are built explicitly fail there.
 #[cfg(all(feature = "rayon", target_family = "wasm"))]
 fn global_pool_runs() -> bool {
     true
 }
 
+/// Calls both functions, in parallel.
 #[cfg(feature = "rayon")]
-fn both(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
+fn join(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
     rayon::join(left, right);
 }
 
-/// How many threads there are; where sizes are small, work is split all the same.
+/// The number of threads: 1, or with small thresholds 3, so that work is split even so.
 #[cfg(not(feature = "rayon"))]
 pub(crate) fn threads() -> usize {
     threshold(1, 3)
 }
 
+/// Calls both functions, one after the other.
 #[cfg(not(any(feature = "rayon", all(test, shuttle))))]
-fn both(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
+fn join(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
     left();
     right();
 }
 
-/// Threads that shuttle schedules: two, since a thread of its own waits for the first
-/// of its scopes that ends, if they are nested.
+/// Calls both functions, each on a new thread that shuttle schedules. The current thread runs
+/// neither: it would open the nested scopes of that function, and a thread with nested scopes of
+/// shuttle waits only for the first of them that ends.
 #[cfg(all(test, shuttle, not(feature = "rayon")))]
-fn both(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
+fn join(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
     shuttle::thread::scope(|scope| {
         scope.spawn(left);
         scope.spawn(right);
@@ -169,7 +173,7 @@ fn both(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
 mod tests {
     use super::share;
 
-    /// For all numbers of iterations and of parts that a byte holds.
+    /// Checks all lengths of the whole and numbers of parts below 256.
     #[test]
     #[cfg_attr(miri, ignore)]
     fn shares_make_up_the_whole() {
@@ -187,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Overflow would panic here, as in all debug builds.
+    /// An overflow would panic, as tests are debug builds.
     #[test]
     fn shares_of_all_addresses() {
         for whole in [usize::MAX - 1, usize::MAX, isize::MAX as usize] {

@@ -1,8 +1,8 @@
-//! Traits that nobody else implements build on this one.
+//! The supertrait of the sealed traits.
 
 use ndarray::{ArrayBase, ArrayRef, Axis, Data, Dimension};
 
-/// Implemented in this crate alone.
+/// Implemented only in this crate, so traits with this supertrait cannot be implemented elsewhere.
 pub trait Sealed {}
 
 impl<S: Data, D: Dimension> Sealed for ArrayBase<S, D> {}

@@ -1,11 +1,11 @@
-//! What the parts of a call share: flags, which say that there is no use in going
-//! on, and locks, each of which one part takes and nobody waits for.
+//! Synchronisation between the parts of a call: flags, by which a part tells the others to stop
+//! early, and locks, each of which only one part takes, so that no part waits.
 //!
-//! A flag publishes nothing but itself, so its order is relaxed. What decides about a
-//! result is read after the driver has waited for all parts, which orders it.
+//! A flag publishes no other memory, so its loads and stores are relaxed. A flag that decides
+//! about a result is read after the driver (`parallel`) has joined all parts, which orders it.
 //!
-//! Under `cfg(shuttle)` they are shuttle's: it stops at each use, and goes on with the
-//! thread that it draws.
+//! Under `cfg(shuttle)` these are the types of shuttle, which interrupts the thread at each use
+//! and continues with a thread that it draws at random.
 
 #[cfg(all(test, shuttle))]
 pub(crate) use shuttle::sync::{

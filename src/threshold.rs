@@ -1,8 +1,8 @@
-//! Sizes from which on another way pays.
+//! The sizes at which one algorithm gives way to another.
 
-/// A size from which on work is done another way; or, where every way is to be
-/// reached with little work, a `small` one: under Miri, which takes a thousand
-/// times as long as a processor, and with `--cfg small_thresholds`.
+/// A size at which one algorithm gives way to another: `usual`, or `small` where tests are to
+/// reach all algorithms with little work. That is under Miri, which takes a thousand times as
+/// long as a processor, and with `--cfg small_thresholds`.
 pub(crate) const fn threshold(usual: usize, small: usize) -> usize {
     if cfg!(any(miri, small_thresholds)) { small } else { usual }
 }

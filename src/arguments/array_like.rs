@@ -1,12 +1,12 @@
-//! The forms in which indices and updates may be given.
+//! The types that may be passed as indices and as updates.
 //!
-//! Two traits with the same implementors: of indices the element type follows
-//! from what is given, of updates it is that of the target, so that `&1` is an
-//! update of a target of any number.
+//! There are two traits with the same implementors. For indices the element type is an associated
+//! type: it follows from the argument. For updates it is a parameter, the element type of the
+//! target, so that `&1` is an update of a target of any numeric type.
 
 use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayView0, ArrayView1, Data, Dimension, Ix0, Ix1};
 
-/// Whatever can be read as an array: `indices`, and the updates of a fold.
+/// A type that can be read as an array: `indices`, and the updates of a fold.
 ///
 /// Implemented for slices, `[T; N]` and `Vec<T>` (one dimension), for
 /// ndarray's arrays and views of any rank, for single primitive numbers, `bool`
@@ -28,8 +28,8 @@ pub trait ArrayLike: Updates<<Self as ArrayLike>::Elem> {
     fn view(&self) -> ArrayView<'_, Self::Elem, Self::Dim>;
 }
 
-/// Whatever can be read as updates of a target of elements of type `A`: all
-/// that is [`ArrayLike`] of them.
+/// A type that can be read as updates of a target with elements of type `A`: every [`ArrayLike`]
+/// with elements of that type.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read as updates of elements of type `{A}`",
     label = "expected an array, a view, a slice, `[{A}; N]`, `Vec<{A}>` or a single `{A}`",

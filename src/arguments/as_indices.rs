@@ -1,4 +1,4 @@
-//! What may be passed as indices.
+//! The types that may be passed as indices.
 
 use ndarray::{ArrayView, Dimension};
 
@@ -6,8 +6,8 @@ use super::ArrayLike;
 use crate::index::IndexInteger;
 use crate::memory::Indices;
 
-/// Whatever can be read as indices: all that is [`ArrayLike`] of an integer
-/// type, and an [`IndexPlan`](crate::IndexPlan).
+/// A type that can be read as indices: every [`ArrayLike`] of an integer type, and an
+/// [`IndexPlan`](crate::IndexPlan).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read as indices",
     label = "expected integers in an array, a view, a slice, `[I; N]` or `Vec<I>`, or an `IndexPlan`",
@@ -17,12 +17,12 @@ pub trait AsIndices {
     /// The dimension type.
     type Dim: Dimension;
 
-    /// What holds the indices during a call.
+    /// A value that holds a view of the indices during a call.
     #[doc(hidden)]
     fn hold(&self) -> impl HoldIndices;
 }
 
-/// Lends indices to a call, without their type.
+/// Lends indices to a call as `Indices`, which do not depend on their type.
 #[doc(hidden)]
 pub trait HoldIndices {
     fn indices(&self) -> Indices<'_>;

@@ -1,9 +1,9 @@
-//! The forms in which attributes may be given.
+//! The types that may be passed as attributes.
 
 use crate::sealed::Sealed;
 
-/// What an operation with attributes of type `T` may be told: these attributes,
-/// or an axis where that says enough.
+/// A type that can be passed as the attributes `T` of an operation: `T` itself, or an axis, if the
+/// operation needs nothing else.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say what `{T}` does",
     label = "expected `{T}`, or an axis where an operation has one"
@@ -14,7 +14,8 @@ pub trait IntoAttributes<T>: Sealed {
     fn into_attributes(self) -> T;
 }
 
-/// The attributes themselves, and with a constructor an axis for them.
+/// Implements [`IntoAttributes`] for the attributes themselves, and, where the name of a
+/// constructor is passed, for axes, by that constructor.
 macro_rules! into_attributes {
     ($attributes:ident $(<$element:ident>)? $(, $along:ident)?) => {
         impl $(<$element>)? $crate::sealed::Sealed for $attributes $(<$element>)? {}

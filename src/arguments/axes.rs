@@ -1,4 +1,4 @@
-//! The forms in which axes and shifts may be given.
+//! The types that may be passed as axes, shifts and numbers of batch dimensions.
 
 use ndarray::{ArrayBase, Axis, Data, Dimension};
 
@@ -13,7 +13,7 @@ use crate::sealed::Sealed;
     note = "wrap a `usize` as `ndarray::Axis(n)`"
 )]
 pub trait IntoAxis: Copy + Sealed {
-    /// The axis as a signed number, not yet compared with any rank.
+    /// The axis as a signed number, not yet checked against a rank.
     #[doc(hidden)]
     fn signed(self) -> i128;
 }
@@ -62,7 +62,7 @@ pub trait SignedInteger: Copy + Sealed {
     label = "expected `usize`, `i32`, `i64` or `isize`"
 )]
 pub trait IntoBatchDims: Copy + Sealed {
-    /// The number, not yet compared with any rank.
+    /// The number, not yet checked against a rank.
     #[doc(hidden)]
     fn signed_count(self) -> i128;
 }
@@ -81,7 +81,7 @@ impl IntoBatchDims for usize {
     }
 }
 
-/// The axis counted from the front.
+/// The axis counted from the front; an error where it is out of bounds.
 #[inline]
 pub(crate) fn resolve_axis(axis: i128, rank: usize) -> Result<usize> {
     let from_front = if axis < 0 { axis + rank as i128 } else { axis };
@@ -99,7 +99,7 @@ pub(crate) fn resolve_axis(axis: i128, rank: usize) -> Result<usize> {
     label = "expected an axis, or an array, slice or `Vec` of axes"
 )]
 pub trait IntoAxes {
-    /// How many axes are listed.
+    /// The number of axes.
     #[doc(hidden)]
     fn count(&self) -> usize;
     /// The axis at `position` of the list.
@@ -115,7 +115,7 @@ pub trait IntoAxes {
     note = "cast a `usize` by `as i64`"
 )]
 pub trait IntoShifts {
-    /// How many shifts are listed.
+    /// The number of shifts.
     #[doc(hidden)]
     fn count(&self) -> usize;
     /// The shift at `position` of the list.
@@ -171,13 +171,14 @@ macro_rules! one_or_list {
                 self.len()
             }
             fn nth(&self, position: usize) -> $value {
-                // An iterator over strided memory would walk there.
-                let mut place = self.raw_dim();
+                // `iter().nth(position)` would take O(position) in strided memory. The
+                // coordinates are computed in the place of the lengths.
+                let mut coordinates = self.raw_dim();
                 let mut rest = position;
-                for len in place.slice_mut().iter_mut().rev() {
+                for len in coordinates.slice_mut().iter_mut().rev() {
                     (rest, *len) = (rest / *len, rest % *len);
                 }
-                self[place].$method()
+                self[coordinates].$method()
             }
         }
         impl<L: $list + ?Sized> $list for &L {

@@ -1,4 +1,4 @@
-//! What callers pass: arrays to work on, axes, shifts, indices and updates.
+//! The arguments of the operations: receivers, outputs, axes, shifts, indices and updates.
 
 mod array_like;
 mod as_indices;

@@ -1,4 +1,4 @@
-//! What an `_into` call may write to.
+//! The arrays that an `_into` call may write to.
 
 use std::mem::MaybeUninit;
 
@@ -10,14 +10,13 @@ use crate::sealed::Sealed;
 /// An array that a result of elements of type `A` can be written to: any
 /// [`AsArrayMut`] of `A`, or of `MaybeUninit<A>`, which need not be initialised.
 ///
-/// After `Ok` every element of an uninitialised output is initialised; after an
-/// error or a panic none is promised to be, and what was written is not
-/// dropped. Nor is what the array held before.
+/// After `Ok` every element of an uninitialised output is initialised. After an error or a panic
+/// no element is guaranteed to be, and elements that were written are not dropped. Values that an
+/// uninitialised output held before are never dropped.
 ///
-/// Large uninitialised outputs that are contiguous are taken for fresh memory:
-/// on Linux the kernel is advised to back them by huge pages, as it is for the
-/// results that the crate returns. A caller that reuses memory which it has
-/// written to before passes it as an array of `A`.
+/// Large contiguous outputs that are uninitialised are assumed to be fresh memory: on Linux the
+/// kernel is advised to back them by huge pages, as for the results that the crate returns. To
+/// reuse memory that has been written before, pass it as an array of `A`.
 ///
 /// ```
 /// use ndarray::{Array2, array};
@@ -26,7 +25,7 @@ use crate::sealed::Sealed;
 /// let table = array![[1, 2], [3, 4], [5, 6]];
 /// let mut out = Array2::<i32>::uninit((2, 2));
 /// table.gather_into(&[2, 0], 0, &mut out)?;
-/// // SAFETY: `Ok` promises that every element is initialised.
+/// // SAFETY: after `Ok` every element is initialised.
 /// let out = unsafe { out.assume_init() };
 /// assert_eq!(out, array![[5, 6], [1, 2]]);
 /// # Ok::<(), opkernels::Error>(())
@@ -39,7 +38,7 @@ pub trait OutputArray<A>: Sealed {
     /// The dimension type.
     type Dim: Dimension;
 
-    /// The lengths.
+    /// The lengths of the axes.
     #[doc(hidden)]
     fn lengths(&self) -> &[usize];
 
@@ -47,14 +46,14 @@ pub trait OutputArray<A>: Sealed {
     #[doc(hidden)]
     fn is_copied(&self) -> bool;
 
-    /// The array as what it is.
+    /// The array as an `Output`, initialised or not.
     #[doc(hidden)]
     fn output(&mut self) -> Output<'_, A, Self::Dim>;
 }
 
-/// An element of an output: a value, or room for one.
+/// An element of an output: a value of type `A`, or uninitialised memory for one.
 pub trait Slot<A>: Sized {
-    /// The array as what it is.
+    /// The array as an `Output`, initialised or not.
     #[doc(hidden)]
     fn output<D: Dimension>(array: &mut ArrayRef<Self, D>) -> Output<'_, A, D>;
 }
@@ -76,9 +75,9 @@ impl<A> Slot<A> for MaybeUninit<A> {
 /// An array to write to.
 #[derive(Debug)]
 pub enum Output<'a, A, D: Dimension> {
-    /// All elements have values.
+    /// All elements are initialised.
     Values(&'a mut ArrayRef<A, D>),
-    /// None is known to have one.
+    /// No element is known to be initialised.
     Slots(&'a mut ArrayRef<MaybeUninit<A>, D>),
 }
 

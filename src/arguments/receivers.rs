@@ -1,5 +1,5 @@
-//! What the operations are called on: ndarray's owned arrays, views, shared
-//! and copy-on-write arrays, and `&ArrayRef`.
+//! The receivers of the operations: ndarray's owned arrays, views, shared and copy-on-write
+//! arrays, and `&ArrayRef`.
 
 use ndarray::{ArrayBase, ArrayRef, CowRepr, Data, DataMut, Dimension, OwnedArcRepr};
 
@@ -24,9 +24,9 @@ pub trait AsArrayRef: Sealed {
 ///
 /// Implemented for [`ArrayBase`] with writable storage and for [`ArrayRef`],
 /// and sealed like [`AsArrayRef`]. A shared `ArcArray` and a borrowed `CowArray`
-/// are copied first, but not where the call is refused. ndarray makes that copy
-/// in memory that the allocator hands out, which takes longer for large arrays
-/// than the form that returns a new one.
+/// are copied first, unless the call returns an error. That copy is made by ndarray, in memory
+/// without advice to use huge pages, so for large arrays the form that returns a new array is
+/// faster.
 pub trait AsArrayMut: AsArrayRef {
     /// The array as ndarray's mutable reference type.
     fn as_array_mut(&mut self) -> &mut ArrayRef<Self::Elem, Self::Dim>;

@@ -7,8 +7,8 @@ use crate::index::Policy;
 use crate::memory::{Axes, Indices};
 
 impl Plan {
-    /// The elements that a gather reads: each index selects the one that has the
-    /// index's own coordinates, but for `axis`.
+    /// The plan of `gather_elements`: each index selects the element that has the coordinates of
+    /// the index itself, except along `axis`.
     pub(crate) fn read_elements(
         data: &[usize],
         indices: &Indices<'_>,
@@ -20,11 +20,11 @@ impl Plan {
         if ranks.0 != ranks.1 {
             return Err(Error::GatherRankMismatch { data: ranks.0, indices: ranks.1 });
         }
-        Self::elements(data, indices.shape(), axis)?.reading(policy, data, indices)
+        Self::elements(data, indices.shape(), axis)?.for_gather(policy, data, indices)
     }
 
-    /// The elements that a scatter writes. Updates are shaped like the indices,
-    /// or are a single value.
+    /// The plan of `scatter_elements`. Updates have the shape of the indices, or are a single
+    /// value.
     #[inline(always)]
     pub(crate) fn written_elements(
         data: &[usize],
@@ -45,7 +45,7 @@ impl Plan {
         Self::elements(data, indices, axis)
     }
 
-    /// Of equal ranks.
+    /// Each index selects an element along `axis`. Data and indices have equal ranks.
     #[inline(always)]
     fn elements(data: &[usize], indices: &[usize], axis: usize) -> Result<Self> {
         let too_long = |&dim: &usize| dim != axis && indices[dim] > data[dim];
@@ -70,7 +70,7 @@ impl Plan {
         })
     }
 
-    /// `listed[p.., i, r..]` and `data[p.., indices[p.., i, r..], r..]`
+    /// Names the axes of `listed[p.., i, r..]` and `data[p.., indices[p.., i, r..], r..]`.
     pub(super) fn name_elements(&self, axes: &mut Axes<'_>) {
         for axis in 0..self.data_rank {
             if self.selected.contains(&axis) {

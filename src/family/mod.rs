@@ -1,9 +1,9 @@
-//! What the operations of the indexed family mean: all checks, and which axes
-//! run together.
+//! The semantics of the operations of the indexed family: all checks, and which axes of the
+//! arrays one loop iterates over together.
 //!
-//! Three kinds of index, each read by a gather and written by a scatter:
-//! [`slices`](Plan::slices) along an axis, [`elements`](Plan::elements) along an
-//! axis, and [`tuples`](Plan::tuples) of indices.
+//! There are three kinds of index, each of which a gather reads by and a scatter writes by:
+//! [`slices`](Plan::slices) along an axis, [`elements`](Plan::elements) along an axis, and
+//! [`tuples`](Plan::tuples) of indices.
 
 mod elements;
 mod read;
@@ -24,11 +24,11 @@ use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::memory::{Along, Axes, Indices, Lens, Named, Positions};
 
-/// An operation that cannot fail any more, but for its indices.
+/// A checked operation: it can fail only by an index out of bounds, or for lack of memory.
 ///
-/// Callers use it in the very `Result` that it comes in: what has just been written word by
-/// word is not moved, since a load that takes in several stores waits until they are done,
-/// which takes as long as all checks of a small call.
+/// Callers borrow it in the `Result` that it is returned in and do not move it out: the wide loads
+/// of a move would span several stores that have just been made, and wait for these
+/// (store-to-load forwarding fails), which takes as long as all checks of a small call.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     kind: Kind,
@@ -38,8 +38,8 @@ pub(crate) struct Plan {
     /// The axes of the data that the numbers of an index select along.
     selected: Range<usize>,
     policy: Policy,
-    /// What a gather returns and a scatter's updates are shaped like: lengths of
-    /// the data, then of the indices, then of the data again.
+    /// The shape of a gather's output and of a scatter's updates is
+    /// `data[..before] ++ indices[entries] ++ data[behind..]`, in lengths of axes.
     before: usize,
     entries: Range<usize>,
     behind: usize,
@@ -53,9 +53,9 @@ enum Kind {
 }
 
 impl Plan {
-    /// With what a gather does with indices out of bounds; nothing is what none can do.
+    /// This plan with the policy of a gather; `None` is one that a gather does not support.
     #[inline(always)]
-    fn reading(
+    fn for_gather(
         self,
         policy: Option<Policy>,
         data: &[usize],
@@ -67,8 +67,9 @@ impl Plan {
         }
     }
 
-    /// With a policy for indices out of bounds, which must be able to map them; or with what
-    /// was decided where the indices are those of a plan, if they are for these axes.
+    /// This plan with a policy for indices out of bounds, or, if the indices are those of an
+    /// `IndexPlan`, with the policy that follows from both. Refuses a policy that cannot map
+    /// indices onto an empty axis, and an `IndexPlan` for other axes.
     #[inline(always)]
     pub(crate) fn with(
         self,
@@ -83,13 +84,13 @@ impl Plan {
             }
         }
         let policy = match indices.positions() {
-            Some(positions) => settled(policy, data, start..end, positions)?,
+            Some(positions) => effective_policy(policy, data, start..end, positions)?,
             None => policy,
         };
         Ok(Plan { policy, ..self })
     }
 
-    /// The lengths of what a gather returns and of a scatter's updates.
+    /// The shape of a gather's output and of a scatter's updates.
     fn lengths<'s>(
         &self,
         data: &'s [usize],
@@ -99,7 +100,7 @@ impl Plan {
         data[..self.before].iter().chain(entries).chain(&data[self.behind..])
     }
 
-    /// The same as a shape, in a dimension type of its rank.
+    /// The shape of a gather's output and of a scatter's updates, in a dimension type of its rank.
     pub(crate) fn shape<O: Dimension>(&self, data: &[usize], indices: &[usize]) -> O {
         let mut shape = O::zeros(self.before + self.entries.len() + data.len() - self.behind);
         for (slot, &len) in iter::zip(shape.slice_mut(), self.lengths(data, indices)) {
@@ -108,7 +109,7 @@ impl Plan {
         shape
     }
 
-    /// Whether something has the shape of what a gather returns.
+    /// Whether `shape` is that of a gather's output and of a scatter's updates.
     #[inline]
     fn fits(&self, data: &[usize], indices: &[usize], shape: &[usize]) -> bool {
         let parts = [&data[..self.before], &indices[self.entries.clone()], &data[self.behind..]];
@@ -117,8 +118,7 @@ impl Plan {
             && rest.as_slice().is_empty()
     }
 
-    /// Refuses updates that have neither the shape of what a gather returns nor
-    /// are a single value.
+    /// Refuses updates that neither have the shape of a gather's output nor are a single value.
     pub(crate) fn check_updates(
         &self,
         data: &[usize],
@@ -147,13 +147,13 @@ impl Plan {
         Err(Error::OutShapeMismatch { expected, actual: out.to_vec() })
     }
 
-    /// The axes that indices select along, of the data's.
+    /// The axes of the data that indices select along.
     fn along<'s>(&self, data: &'s [usize]) -> Along<'s> {
         let Range { start, end } = self.selected;
         Along { axis: start, lens: &data[start..end], tuples: self.kind == Kind::Tuples }
     }
 
-    /// Refuses indices out of bounds where the policy does.
+    /// Refuses indices out of bounds if the policy refuses them.
     fn check_indices(&self, data: &[usize], indices: &Indices<'_>) -> Result<()> {
         match self.policy {
             Policy::Refuse => indices.check(self.along(data)),
@@ -167,7 +167,7 @@ impl Plan {
         indices.first_outside(self.along(data))
     }
 
-    /// Which axes are what, of arrays that may be dense and few.
+    /// The roles of the axes, for calls of few elements in dense arrays.
     fn named(&self) -> Named<'_> {
         let lanes = self.kind == Kind::Elements;
         let Range { start, end } = self.selected;
@@ -176,8 +176,7 @@ impl Plan {
         Named { batches, selected: &self.selected, entries, lanes }
     }
 
-    /// Names the axes of the data, of the indices, and of what is gathered or of
-    /// the updates.
+    /// Names to `axes` the axes of the data, of the indices, and of the output or the updates.
     fn name(&self, axes: &mut Axes<'_>) {
         match self.kind {
             Kind::Slices => self.name_slices(axes),
@@ -187,8 +186,10 @@ impl Plan {
     }
 }
 
-/// What becomes of indices out of bounds where a plan has decided, if it is one for these axes.
-fn settled(
+/// The policy of a call whose indices are those of an `IndexPlan`: `Skip` where the plan has
+/// indices that select nothing, otherwise `Refuse`, since all are in bounds. Refuses a plan for
+/// other axes, and one whose own policy contradicts that of the call.
+fn effective_policy(
     call: Policy,
     data: &[usize],
     selected: Range<usize>,
@@ -214,15 +215,15 @@ fn settled(
     Ok(if positions.has_gaps() { Policy::Skip } else { Policy::Refuse })
 }
 
-/// A number of batch dimensions counted from the front, where it is at most
-/// `most`.
+/// The number of batch dimensions, where a negative number has the rank of the indices added;
+/// `None` unless it is in `0..=max`.
 #[inline]
-fn batch_dims_of(given: i128, indices_rank: usize, most: usize) -> Option<usize> {
+fn batch_dims_of(given: i128, indices_rank: usize, max: usize) -> Option<usize> {
     let from_front = if given < 0 { given + indices_rank as i128 } else { given };
-    (0..=most as i128).contains(&from_front).then_some(from_front as usize)
+    (0..=max as i128).contains(&from_front).then_some(from_front as usize)
 }
 
-/// Refuses data and indices that differ along their batch dimensions.
+/// Refuses data and indices whose batch dimensions have different lengths.
 #[inline(always)]
 fn check_batch(batch_dims: usize, data: &[usize], indices: &[usize]) -> Result<()> {
     if batch_dims == 0 || data[..batch_dims] == indices[..batch_dims] {

@@ -1,4 +1,4 @@
-//! How a gather runs: what depends on types.
+//! The part of a gather that depends on types.
 
 use std::mem;
 
@@ -12,13 +12,13 @@ use crate::memory::{Filled, Indices, Transfer, cloned, filled};
 
 /// The attributes of a gather.
 pub(crate) trait Reads<A> {
-    /// The checked plan for data of this shape and these indices, which may be those of a plan.
+    /// The checked plan for data of this shape and these indices.
     fn plan(&self, data: &[usize], indices: &Indices<'_>) -> Result<Plan>;
     /// What to do with indices out of bounds.
     fn mode(&self) -> &OutOfBounds<A>;
 }
 
-/// What indices select, in a new array.
+/// Gathers the elements that indices select to a new array.
 pub(crate) fn read<A, D, O>(
     attributes: &dyn Reads<A>,
     data: &ArrayRef<A, D>,
@@ -29,10 +29,10 @@ where
     D: Dimension,
     O: Dimension,
 {
-    let plan = &planned(attributes, data.shape(), indices);
+    let plan = &checked_plan(attributes, data.shape(), indices);
     let plan = plan.as_ref().map_err(Error::clone)?;
     let shape: O = plan.shape(data.shape(), indices.shape());
-    let fill = value(attributes.mode());
+    let fill = fill_value(attributes.mode());
     if const { mem::needs_drop::<A>() } {
         let references = filled(shape, None, |out| {
             plan.read(&Transfer::references(data, fill, out), indices, false)
@@ -43,7 +43,7 @@ where
     }
 }
 
-/// What indices select, in an array of the caller's.
+/// Gathers the elements that indices select to an array of the caller's.
 pub(crate) fn read_into<A, D, O>(
     attributes: &dyn Reads<A>,
     data: &ArrayRef<A, D>,
@@ -55,40 +55,45 @@ where
     D: Dimension,
     O: OutputArray<A> + ?Sized,
 {
-    let plan = &planned(attributes, data.shape(), indices);
+    let plan = &checked_plan(attributes, data.shape(), indices);
     let plan = plan.as_ref().map_err(Error::clone)?;
     plan.check_output(data.shape(), indices.shape(), out.lengths())?;
-    // An error must not cost a copy of an array that is shared.
+    // Indices are checked before `output` copies a shared array: an error must not cost a copy.
     let checked = out.is_copied();
     if checked {
         plan.check_indices(data.shape(), indices)?;
     }
-    fill(data, value(attributes.mode()), out.output(), |transfer, untouched| {
+    fill(data, fill_value(attributes.mode()), out.output(), |transfer, untouched| {
         plan.read(&transfer, indices, untouched && !checked)
     })
 }
 
-/// The plan of a gather, whose indices may be those of a plan.
-fn planned<A>(attributes: &dyn Reads<A>, data: &[usize], indices: &Indices<'_>) -> Result<Plan> {
+/// The plan of a gather. Refuses an `IndexPlan` that skips indices where the attributes have no
+/// value to fill with.
+fn checked_plan<A>(
+    attributes: &dyn Reads<A>,
+    data: &[usize],
+    indices: &Indices<'_>,
+) -> Result<Plan> {
     let skips = indices.positions().is_some_and(|made| made.policy() == Policy::Skip);
-    if skips && value(attributes.mode()).is_none() {
+    if skips && fill_value(attributes.mode()).is_none() {
         let call = attributes.mode().reading().ok_or(Error::SkipInGather)?;
         return Err(Error::PlanOutOfBounds { plan: Policy::Skip.name(), call: call.name() });
     }
     attributes.plan(data, indices)
 }
 
-/// What fills slices that indices out of bounds select, if anything.
+/// The value that is gathered by indices out of bounds, if there is one.
 #[inline]
-fn value<A>(mode: &OutOfBounds<A>) -> Option<&A> {
+fn fill_value<A>(mode: &OutOfBounds<A>) -> Option<&A> {
     match mode {
         OutOfBounds::Fill(value) => Some(value),
         _ => None,
     }
 }
 
-/// Fills an array of the caller's by a transfer. It is told whether an error
-/// must leave the array untouched.
+/// Fills an array of the caller's by a transfer from `data`. `run` runs the transfer; its second
+/// argument is whether an error must leave the array untouched.
 pub(crate) fn fill<A, D, O>(
     data: &ArrayRef<A, D>,
     fill: Option<&A>,
@@ -125,8 +130,8 @@ where
 }
 
 impl Plan {
-    /// Copies what indices select. After an error the output may have been
-    /// written to, unless `untouched` asks that it be not.
+    /// Runs the transfer of a gather. After an error the output may have been written to, unless
+    /// `untouched`.
     fn read<'id>(
         &self,
         transfer: &Transfer<'_, 'id>,

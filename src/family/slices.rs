@@ -7,7 +7,7 @@ use crate::index::Policy;
 use crate::memory::{Axes, Indices};
 
 impl Plan {
-    /// The slices that a gather reads.
+    /// The plan of `gather`.
     pub(crate) fn read_slices(
         data: &[usize],
         indices: &Indices<'_>,
@@ -15,7 +15,7 @@ impl Plan {
         batch_dims: i128,
         policy: Option<Policy>,
     ) -> Result<Self> {
-        Self::slices(data, indices.shape(), axis, batch_dims)?.reading(policy, data, indices)
+        Self::slices(data, indices.shape(), axis, batch_dims)?.for_gather(policy, data, indices)
     }
 
     /// Each index selects a slice along `axis`; data and indices share the first
@@ -42,7 +42,8 @@ impl Plan {
         })
     }
 
-    /// `listed[b.., p.., i.., r..]` and `data[b.., p.., indices[b.., i..], r..]`
+    /// Names the axes of `listed[b.., p.., i.., r..]` and
+    /// `data[b.., p.., indices[b.., i..], r..]`.
     pub(super) fn name_slices(&self, axes: &mut Axes<'_>) {
         (0..self.batch_dims).for_each(|_| axes.all());
         (self.batch_dims..self.before).for_each(|_| axes.shared());

@@ -6,26 +6,26 @@ use crate::index::Policy;
 use crate::memory::{Axes, Indices};
 
 impl Plan {
-    /// The tuples that a gather reads.
+    /// The plan of `gather_nd`.
     pub(crate) fn read_tuples(
         data: &[usize],
         indices: &Indices<'_>,
         batch_dims: i128,
         policy: Option<Policy>,
     ) -> Result<Self> {
-        Self::tuples(data, indices.shape(), batch_dims)?.reading(policy, data, indices)
+        Self::tuples(data, indices.shape(), batch_dims)?.for_gather(policy, data, indices)
     }
 
-    /// The last axis of the indices holds tuples, each of which selects along as
-    /// many axes of the data, behind the first `batch_dims`.
+    /// The last axis of the indices holds tuples. Each number of a tuple selects along one axis of
+    /// the data, the first along the axis after the first `batch_dims`.
     #[inline(always)]
     pub(crate) fn tuples(data: &[usize], indices: &[usize], batch_dims: i128) -> Result<Self> {
         let (data_rank, indices_rank) = (data.len(), indices.len());
         let Some((&numbers, entries)) = indices.split_last() else {
             return Err(Error::NoTuples);
         };
-        let most = data_rank.min(entries.len());
-        let Some(batch_dims) = batch_dims_of(batch_dims, indices_rank, most) else {
+        let max = data_rank.min(entries.len());
+        let Some(batch_dims) = batch_dims_of(batch_dims, indices_rank, max) else {
             return Err(Error::TupleBatchDimsOutOfRange { batch_dims, data_rank, indices_rank });
         };
         if !(1..=data_rank - batch_dims).contains(&numbers) {
@@ -46,7 +46,7 @@ impl Plan {
         })
     }
 
-    /// `listed[b.., i.., r..]` and `data[b.., indices[b.., i..].., r..]`
+    /// Names the axes of `listed[b.., i.., r..]` and `data[b.., indices[b.., i..].., r..]`.
     pub(super) fn name_tuples(&self, axes: &mut Axes<'_>) {
         (0..self.batch_dims).for_each(|_| axes.all());
         self.selected.clone().for_each(|_| axes.select());

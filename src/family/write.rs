@@ -1,4 +1,4 @@
-//! How a scatter runs: what depends on types.
+//! The part of a scatter that depends on types.
 
 use std::mem;
 
@@ -14,14 +14,13 @@ use crate::roll::{copy_over, standard_copy};
 
 /// The attributes of a scatter.
 pub(crate) trait Writes {
-    /// The checked plan for data and updates of these shapes and these indices, which may be
-    /// those of a plan.
+    /// The checked plan for data and updates of these shapes and these indices.
     fn plan(&self, data: &[usize], indices: &Indices<'_>, updates: &[usize]) -> Result<Plan>;
-    /// What becomes of targets and their updates.
+    /// How updates are combined with their targets.
     fn combining(&self) -> &Combining;
 }
 
-/// A copy of the data with updates combined into it.
+/// Returns a copy of the data with updates combined into it.
 pub(crate) fn write<A, D, U>(
     attributes: &dyn Writes,
     data: &ArrayRef<A, D>,
@@ -40,12 +39,12 @@ where
     let mut made = standard_copy(data);
     let Ok(target) = &mut made else { return made };
     let indices = &plan.of_rows(indices);
-    let written = Written { plan, indices, untouched: false };
-    written.combine(target, updates, kernels, combining)?;
+    let scatter = PlannedScatter { plan, indices, untouched: false };
+    scatter.combine(target, updates, kernels, combining)?;
     made
 }
 
-/// Combines updates with the target.
+/// Combines updates into the target in place.
 pub(crate) fn write_inplace<T, U>(
     attributes: &dyn Writes,
     target: &mut T,
@@ -62,27 +61,27 @@ where
     let plan = &attributes.plan(shape, indices, updates.shape());
     let plan = plan.as_ref().map_err(Error::clone)?;
     let indices = &plan.of_rows(indices);
-    // Elements without a size take time to copy all the same.
+    // Cloning elements of size 0 takes time too.
     let bytes = target.as_array().len().saturating_mul(size_of::<T::Elem>().max(1));
     let discards = const { !mem::needs_drop::<T::Elem>() }
         && combining.reduction != Reduction::Mean
         && plan.refuses()
         && indices.outweigh(bytes);
     if discards {
-        // To copy a target there and back costs less than to look at so many
+        // Copying the target there and back costs less than a pass that checks that many
         // indices before the first is used.
         if let Ok(mut copy) = standard_copy(target.as_array()) {
-            let written = Written { plan, indices, untouched: false };
-            written.combine(&mut copy, updates, kernels, combining)?;
+            let scatter = PlannedScatter { plan, indices, untouched: false };
+            scatter.combine(&mut copy, updates, kernels, combining)?;
             copy_over(&copy, target.as_array_mut());
             return Ok(());
         }
     }
-    let (target, untouched) = plan.own(target, indices)?;
-    Written { plan, indices, untouched }.combine(target, updates, kernels, combining)
+    let (target, untouched) = plan.unshared(target, indices)?;
+    PlannedScatter { plan, indices, untouched }.combine(target, updates, kernels, combining)
 }
 
-/// Changes the target by a function of the caller's.
+/// Calls a function of the caller's with each target element and its update.
 pub(crate) fn fold<T, V, U, F>(
     attributes: &dyn Writes,
     target: &mut T,
@@ -100,24 +99,25 @@ where
     let plan = &attributes.plan(shape, indices, updates.shape());
     let plan = plan.as_ref().map_err(Error::clone)?;
     let indices = &plan.of_rows(indices);
-    let (target, untouched) = plan.own(target, indices)?;
+    let (target, untouched) = plan.unshared(target, indices)?;
     let folding = Folding::new(fold);
-    let written = Written { plan, indices, untouched };
-    match plan.one_for_all(target.shape(), indices, updates)? {
-        Some(updates) => written.run(&Scattering::fold(target, &updates, indices, &folding)),
-        None => written.run(&Scattering::fold(target, updates, indices, &folding)),
+    let scatter = PlannedScatter { plan, indices, untouched };
+    match plan.broadcast_single(target.shape(), indices, updates)? {
+        Some(updates) => scatter.run(&Scattering::fold(target, &updates, indices, &folding)),
+        None => scatter.run(&Scattering::fold(target, updates, indices, &folding)),
     }
 }
 
-/// The array of a receiver.
-type Elements<T> = ArrayRef<<T as AsArrayRef>::Elem, <T as AsArrayRef>::Dim>;
+/// The ndarray reference type of a receiver.
+type ArrayOf<T> = ArrayRef<<T as AsArrayRef>::Elem, <T as AsArrayRef>::Dim>;
 
 impl Plan {
     fn refuses(&self) -> bool {
         self.policy == Policy::Refuse
     }
 
-    /// Indices of elements that each repeat along a row select the row.
+    /// The same indices; those of `scatter_elements` that repeat along all axes after the selected
+    /// one select whole rows.
     #[inline]
     fn of_rows<'i>(&self, indices: &Indices<'i>) -> Indices<'i> {
         if self.kind == Kind::Elements && self.selected.end < self.indices_rank {
@@ -126,13 +126,13 @@ impl Plan {
         *indices
     }
 
-    /// The target to write to, and whether an error must still leave it
-    /// untouched. One that is shared is copied where nothing can fail any more.
-    fn own<'t, T: AsArrayMut + ?Sized>(
+    /// The target to write to, and whether an error must still leave it untouched. If the target
+    /// may be shared, indices are checked before it is copied: an error must not cost a copy.
+    fn unshared<'t, T: AsArrayMut + ?Sized>(
         &self,
         target: &'t mut T,
         indices: &Indices<'_>,
-    ) -> Result<(&'t mut Elements<T>, bool)> {
+    ) -> Result<(&'t mut ArrayOf<T>, bool)> {
         let checked = target.may_be_shared();
         if checked {
             self.check_indices(target.as_array().shape(), indices)?;
@@ -140,9 +140,9 @@ impl Plan {
         Ok((target.as_array_mut(), !checked))
     }
 
-    /// A view of a single value in the shape of all updates, with stride 0;
-    /// nothing where there is an update for every place.
-    fn one_for_all<'u, A, U: Dimension>(
+    /// A view of a single update, broadcast to the shape of all updates by strides of 0; `None`
+    /// where updates are not a single value.
+    fn broadcast_single<'u, A, U: Dimension>(
         &self,
         data: &[usize],
         indices: &Indices<'_>,
@@ -154,7 +154,7 @@ impl Plan {
         let shape: IxDyn = self.shape(data, indices.shape());
         match updates.broadcast(shape.clone()) {
             Some(updates) => Ok(Some(updates)),
-            // More places than a view can have.
+            // The shape has more elements than ndarray allows for a view.
             None => Err(Error::SizeOverflow {
                 shape: shape.slice().to_vec(),
                 element_size: size_of::<A>(),
@@ -163,14 +163,16 @@ impl Plan {
     }
 }
 
-/// A scatter whose types do not matter any more.
-struct Written<'p> {
+/// A checked scatter, independent of element types.
+struct PlannedScatter<'p> {
     plan: &'p Plan,
     indices: &'p Indices<'p>,
+    /// Whether an error must leave the target untouched.
     untouched: bool,
 }
 
-impl Written<'_> {
+impl PlannedScatter<'_> {
+    /// Combines updates, or a single one for all, with the target.
     fn combine<A, D, U>(
         &self,
         target: &mut ArrayRef<A, D>,
@@ -183,13 +185,13 @@ impl Written<'_> {
         D: Dimension,
         U: Dimension,
     {
-        match self.plan.one_for_all(target.shape(), self.indices, updates)? {
+        match self.plan.broadcast_single(target.shape(), self.indices, updates)? {
             Some(updates) => self.combine_each(target, &updates, kernels, combining),
             None => self.combine_each(target, updates, kernels, combining),
         }
     }
 
-    /// With an update for every place.
+    /// Combines updates with the target, one for each entry.
     fn combine_each<A, D, U>(
         &self,
         target: &mut ArrayRef<A, D>,
@@ -210,18 +212,18 @@ impl Written<'_> {
         }
     }
 
-    /// Combines updates with their targets.
+    /// Runs a scatter; an error names the first index that is refused.
     fn run(&self, scattering: &Scattering<'_>) -> Result<()> {
-        let Written { plan, indices, untouched } = *self;
+        let PlannedScatter { plan, indices, untouched } = *self;
         if scattering.target().is_empty() {
-            // Indices may be left where all are skipped.
+            // There is nothing to combine, but indices out of bounds are refused all the same.
             return plan.check_indices(scattering.target().shape(), indices);
         }
         let data = scattering.target().shape();
-        let all = match scattering.run_few(plan.policy, plan.named()) {
-            Some(all) => all,
+        let accepted = match scattering.run_few(plan.policy, plan.named()) {
+            Some(accepted) => accepted,
             None => scattering.run(plan.policy, untouched, |axes| plan.name(axes))?,
         };
-        if all { Ok(()) } else { Err(plan.first_outside(data, indices)) }
+        if accepted { Ok(()) } else { Err(plan.first_outside(data, indices)) }
     }
 }

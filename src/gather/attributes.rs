@@ -1,4 +1,4 @@
-//! What a gather may be told.
+//! The attributes of a gather.
 
 use crate::arguments::{IntoAttributes, IntoAxis, IntoBatchDims, into_attributes};
 use crate::index::OutOfBounds;
@@ -20,15 +20,15 @@ pub struct Gather<A> {
 }
 
 impl<A> Gather<A> {
-    /// Gathers along `axis`, without batch dimensions; an index out of bounds
-    /// is an error. This is ONNX Gather 13.
+    /// The attributes of a gather along `axis`, without batch dimensions; an index
+    /// out of bounds is an error. This is ONNX Gather 13.
     #[inline]
     pub fn along(axis: impl IntoAxis) -> Self {
         Gather { axis: axis.signed(), batch_dims: 0, out_of_bounds: OutOfBounds::Error }
     }
 
-    /// OpenVINO Gather-8 along `axis`: an index out of bounds selects zeros,
-    /// or whatever else `A::default()` is.
+    /// The attributes of OpenVINO Gather-8 along `axis`, without batch dimensions:
+    /// an index out of bounds selects `A::default()`, which is zero for numbers.
     #[inline]
     pub fn openvino(axis: impl IntoAxis) -> Self
     where
@@ -37,10 +37,11 @@ impl<A> Gather<A> {
         Self::along(axis).out_of_bounds(OutOfBounds::Fill(A::default()))
     }
 
-    /// The number of leading dimensions that data and indices share; a
-    /// negative number adds the rank of the indices. 0 by default.
+    /// Sets the number of leading dimensions, the batch dimensions, that data and
+    /// indices share. The rank of the indices is added to a negative number. 0 by
+    /// default.
     ///
-    /// An index for every element is
+    /// Where every element has an index of its own, use
     /// [`gather_elements`](crate::GatherElementsExt::gather_elements).
     #[inline]
     pub fn batch_dims(mut self, batch_dims: impl IntoBatchDims) -> Self {
@@ -48,7 +49,7 @@ impl<A> Gather<A> {
         self
     }
 
-    /// What to do with an index outside `-len..=len - 1`.
+    /// Sets what to do with an index outside `-len..=len - 1`.
     /// [`OutOfBounds::Error`] by default.
     #[inline]
     pub fn out_of_bounds(mut self, mode: OutOfBounds<A>) -> Self {
@@ -66,8 +67,8 @@ impl<A> Default for Gather<A> {
 
 into_attributes!(Gather<A>, along);
 
-/// What a gather may be told: an axis, where an index out of bounds is an
-/// error, or [`Gather`].
+/// What can be passed as the attributes of a gather: an axis alone, so that an
+/// index out of bounds is an error, or [`Gather`].
 pub trait GatherArgument<A>: IntoAttributes<Gather<A>> {}
 
 impl<A, T: IntoAttributes<Gather<A>>> GatherArgument<A> for T {}

@@ -11,9 +11,9 @@ use crate::arguments::{AsArrayRef, AsIndices, HoldIndices, IntoAttributes, IntoA
 use crate::error::Result;
 use crate::family;
 
-/// What a [`gather`](GatherExt::gather) from an array of dimension `D` by
-/// indices of dimension `Q` returns: an array of `D`'s rank, less one, plus
-/// `Q`'s.
+/// The array that a [`gather`](GatherExt::gather) from an array of dimension `D` by
+/// indices of dimension `Q` returns. Its rank is that of `D`, less one, plus that of
+/// `Q`.
 pub type Gathered<A, D, Q> = Array<A, <<D as Dimension>::Smaller as DimAdd<Q>>::Output>;
 
 /// Take slices along an axis by index.
@@ -26,9 +26,9 @@ pub trait GatherExt: AsArrayRef {
     ///
     /// # Shapes
     /// `output.shape = self.shape[..axis] + indices.shape + self.shape[axis + 1..]`,
-    /// in standard (row-major) layout. The rank is known at compile time where
-    /// the ranks of `self` and `indices` are and their result has at most six
-    /// dimensions; 0-d indices remove the axis.
+    /// in standard (row-major) layout. The rank is static if the ranks of `self`
+    /// and `indices` are static and the result has at most six dimensions. 0-d
+    /// indices remove the axis.
     ///
     /// # Errors
     /// [`AxisOutOfBounds`](crate::Error::AxisOutOfBounds);
@@ -56,9 +56,9 @@ pub trait GatherExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(output elements + indices), no copy of `self`. Elements that need
-    /// dropping (`String`, `Vec`) are cloned from an array of references, one for
-    /// each element of the result. In parallel where the output is large.
+    /// O(output elements + indices), in parallel where the output is large. `self`
+    /// is not copied. Elements that need dropping (`String`, `Vec`) are cloned from
+    /// an array of references, one for each element of the result.
     ///
     /// # Specification
     /// ONNX Gather 13 (and 11, 1).
@@ -79,7 +79,7 @@ pub trait GatherExt: AsArrayRef {
 
     /// Returns the slices of `self` that `indices` select, with batch dimensions
     /// and a choice of what an index out of bounds selects. The attributes are an
-    /// axis or [`Gather`]. With `b` batch dimensions, which are 0 by default:
+    /// axis or [`Gather`]. With `b` batch dimensions, 0 by default:
     ///
     /// `output[p.., i_b.., r..] = self[p.., indices[p_0, .., p_{b-1}, i_b..], r..]`
     ///
@@ -91,13 +91,14 @@ pub trait GatherExt: AsArrayRef {
     ///
     /// # Errors
     /// Those of [`gather`](Self::gather);
-    /// [`BatchDimsOutOfRange`](crate::Error::BatchDimsOutOfRange),
-    /// [`BatchDimsBeyondAxis`](crate::Error::BatchDimsBeyondAxis) and
-    /// [`BatchShapeMismatch`](crate::Error::BatchShapeMismatch) unless
-    /// `b <= min(self.rank, indices.rank)`, `b <= axis` and the first `b`
-    /// lengths are equal; [`EmptyAxis`](crate::Error::EmptyAxis) where `Clip`
-    /// or `Wrap` meet an axis of length 0;
-    /// [`SkipInGather`](crate::Error::SkipInGather).
+    /// [`BatchDimsOutOfRange`](crate::Error::BatchDimsOutOfRange) unless
+    /// `b <= min(self.rank, indices.rank)`,
+    /// [`BatchDimsBeyondAxis`](crate::Error::BatchDimsBeyondAxis) unless
+    /// `b <= axis`, and [`BatchShapeMismatch`](crate::Error::BatchShapeMismatch)
+    /// unless the first `b` lengths of `self` and `indices` are equal;
+    /// [`EmptyAxis`](crate::Error::EmptyAxis) for an index that `Clip` or `Wrap`
+    /// would map onto an axis of length 0;
+    /// [`SkipInGather`](crate::Error::SkipInGather) for `Skip`.
     ///
     /// # Examples
     /// ```
@@ -116,8 +117,8 @@ pub trait GatherExt: AsArrayRef {
     /// O(output elements + indices), in parallel where the output is large.
     ///
     /// # Specification
-    /// OpenVINO Gather-8 ([`Gather::openvino`] is its treatment of indices out
-    /// of bounds) and ONNX Gather 13.
+    /// OpenVINO Gather-8 ([`Gather::openvino`] treats indices out of bounds as it
+    /// does) and ONNX Gather 13.
     #[inline]
     fn gather_with<I>(
         &self,
@@ -132,13 +133,15 @@ pub trait GatherExt: AsArrayRef {
     }
 
     /// Writes what [`gather_with`](Self::gather_with) returns into `out`, an
-    /// array of any layout. The formula is that of
-    /// [`gather_with`](Self::gather_with).
+    /// array of any layout. With `b` batch dimensions, 0 by default:
+    ///
+    /// `out[p.., i_b.., r..] = self[p.., indices[p_0, .., p_{b-1}, i_b..], r..]`
     ///
     /// # Shapes
-    /// `out` has the shape of the result; its rank may be static or dynamic. It
-    /// may be an array of `MaybeUninit` (see [`OutputArray`](crate::OutputArray)):
-    /// where the memory is fresh that saves clearing it.
+    /// `out.shape = self.shape[..axis] + indices.shape[b..] + self.shape[axis + 1..]`;
+    /// its rank may be static or dynamic. `out` may be an array of `MaybeUninit`
+    /// (see [`OutputArray`](crate::OutputArray)), so that fresh memory need not be
+    /// cleared first.
     ///
     /// # Errors
     /// Those of [`gather_with`](Self::gather_with), and
@@ -163,9 +166,9 @@ pub trait GatherExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(output elements + indices), in parallel where `out` is large.
-    /// Where `out` has values and an index out of bounds is an error, many indices
-    /// are checked in a pass of their own before anything is written.
-    /// Work memory is small, but for elements that need dropping (`String`,
+    /// Where `out` is initialised and an index out of bounds is an error, indices,
+    /// unless they are few, are checked in a pass before anything is written.
+    /// Work memory is small, except for elements that need dropping (`String`,
     /// `Vec`): these are cloned from an array of references, one for each element
     /// of `out`.
     ///

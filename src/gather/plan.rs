@@ -1,4 +1,4 @@
-//! What a gather means: slices along an axis.
+//! The plan of a gather: slices along an axis.
 
 use super::Gather;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! What a gather of elements may be told.
+//! The attributes of a gather of elements.
 
 use crate::arguments::{IntoAxis, into_attributes};
 use crate::index::OutOfBounds;
@@ -19,13 +19,14 @@ pub struct GatherElements<A> {
 }
 
 impl<A> GatherElements<A> {
-    /// Gathers along `axis`; an index out of bounds is an error.
+    /// The attributes of a gather of elements along `axis`; an index out of bounds is
+    /// an error.
     #[inline]
     pub fn along(axis: impl IntoAxis) -> Self {
         GatherElements { axis: axis.signed(), out_of_bounds: OutOfBounds::Error }
     }
 
-    /// What to do with an index outside `-len..=len - 1`.
+    /// Sets what to do with an index outside `-len..=len - 1`.
     /// [`OutOfBounds::Error`] by default.
     #[inline]
     pub fn out_of_bounds(mut self, mode: OutOfBounds<A>) -> Self {

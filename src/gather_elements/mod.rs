@@ -17,16 +17,17 @@ use crate::family;
 /// [`scatter_elements`](crate::ScatterElementsExt::scatter_elements) is the
 /// other direction.
 pub trait GatherElementsExt: AsArrayRef {
-    /// Returns an element of `self` for each index: the one that has the index's
-    /// own coordinates, except along `axis`, where the index decides:
+    /// Returns an element of `self` for each index: its coordinates are those of the
+    /// index in `indices`, except along `axis`, where the coordinate is the index
+    /// itself:
     ///
     /// `output[p.., i, r..] = self[p.., indices[p.., i, r..], r..]`
     ///
     /// # Shapes
     /// `output.shape = indices.shape`, in standard (row-major) layout.
-    /// `indices` have the rank of `self`; off the axis no length exceeds that of
-    /// `self`, along it any length will do. Nothing is broadcast; a broadcast
-    /// view of the indices is read in place.
+    /// `indices` have the rank of `self`. Along `axis` they may have any length,
+    /// along every other axis at most that of `self`. Indices are not broadcast
+    /// for you, but may be a broadcast view, which is read in place.
     ///
     /// # Errors
     /// [`AxisOutOfBounds`](crate::Error::AxisOutOfBounds),
@@ -71,18 +72,20 @@ pub trait GatherElementsExt: AsArrayRef {
         family::read(&GatherElements::along(axis), self.as_array(), &indices.hold().indices())
     }
 
-    /// Returns what [`gather_elements`](Self::gather_elements) does, with a
+    /// Returns what [`gather_elements`](Self::gather_elements) returns, with a
     /// choice of what an index out of bounds selects. The attributes are an axis
-    /// or [`GatherElements`]. The formula is that of
-    /// [`gather_elements`](Self::gather_elements).
+    /// or [`GatherElements`]:
+    ///
+    /// `output[p.., i, r..] = self[p.., indices[p.., i, r..], r..]`
     ///
     /// # Shapes
     /// Those of [`gather_elements`](Self::gather_elements).
     ///
     /// # Errors
     /// Those of [`gather_elements`](Self::gather_elements);
-    /// [`EmptyAxis`](crate::Error::EmptyAxis) where `Clip` or `Wrap` meet an
-    /// axis of length 0; [`SkipInGather`](crate::Error::SkipInGather).
+    /// [`EmptyAxis`](crate::Error::EmptyAxis) for an index that `Clip` or `Wrap`
+    /// would map onto an axis of length 0;
+    /// [`SkipInGather`](crate::Error::SkipInGather) for `Skip`.
     ///
     /// # Examples
     /// ```
@@ -115,12 +118,13 @@ pub trait GatherElementsExt: AsArrayRef {
     }
 
     /// Writes what [`gather_elements_with`](Self::gather_elements_with) returns
-    /// into `out`, an array of any layout. The formula is that of
-    /// [`gather_elements`](Self::gather_elements).
+    /// into `out`, an array of any layout:
+    ///
+    /// `out[p.., i, r..] = self[p.., indices[p.., i, r..], r..]`
     ///
     /// # Shapes
-    /// `out` has the shape of `indices`; its rank may be static or dynamic, it
-    /// may be an array of `MaybeUninit` (see [`OutputArray`](crate::OutputArray)).
+    /// `out.shape = indices.shape`; its rank may be static or dynamic. `out` may be
+    /// an array of `MaybeUninit` (see [`OutputArray`](crate::OutputArray)).
     ///
     /// # Errors
     /// Those of [`gather_elements_with`](Self::gather_elements_with), and
@@ -140,9 +144,9 @@ pub trait GatherElementsExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(indices), in parallel where there are many.
-    /// Where `out` has values and an index out of bounds is an error, many indices
-    /// are checked in a pass of their own before anything is written.
-    /// Work memory is small, but for elements that need dropping (`String`,
+    /// Where `out` is initialised and an index out of bounds is an error, indices,
+    /// unless they are few, are checked in a pass before anything is written.
+    /// Work memory is small, except for elements that need dropping (`String`,
     /// `Vec`): these are cloned from an array of references, one for each element
     /// of `out`.
     ///

@@ -1,4 +1,4 @@
-//! What a gather of elements means: elements along an axis.
+//! The plan of a gather of elements: elements along an axis.
 
 use super::GatherElements;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! What a gather by tuples of indices may be told.
+//! The attributes of a gather by tuples of indices.
 
 use crate::arguments::{IntoBatchDims, into_attributes};
 use crate::index::OutOfBounds;
@@ -19,22 +19,24 @@ pub struct GatherNd<A> {
 }
 
 impl<A> GatherNd<A> {
-    /// Gathers without batch dimensions; an index out of bounds is an error.
+    /// The attributes of a gather without batch dimensions; an index out of bounds
+    /// is an error.
     #[inline]
     pub fn new() -> Self {
         GatherNd { batch_dims: 0, out_of_bounds: OutOfBounds::Error }
     }
 
-    /// The number of leading dimensions that data and indices share; a
-    /// negative number adds the rank of the indices. 0 by default.
+    /// Sets the number of leading dimensions, the batch dimensions, that data and
+    /// indices share. The rank of the indices is added to a negative number. 0 by
+    /// default.
     #[inline]
     pub fn batch_dims(mut self, batch_dims: impl IntoBatchDims) -> Self {
         self.batch_dims = batch_dims.signed_count();
         self
     }
 
-    /// What to do with an index whose numbers are not all within
-    /// `-len..=len - 1` of their axis. [`OutOfBounds::Error`] by default.
+    /// Sets what to do with a tuple if any of its numbers is outside
+    /// `-len..=len - 1` of its axis. [`OutOfBounds::Error`] by default.
     /// `Clip` and `Wrap` map each number by itself.
     #[inline]
     pub fn out_of_bounds(mut self, mode: OutOfBounds<A>) -> Self {

@@ -11,13 +11,13 @@ use crate::arguments::{AsArrayRef, AsIndices, HoldIndices, IntoAttributes, Outpu
 use crate::error::Result;
 use crate::family;
 
-/// Take elements or slices by tuples of indices, one index for each of the
-/// leading axes.
+/// Take elements or slices by tuples of indices, whose numbers are indices along
+/// the leading axes.
 ///
 /// [`scatter_nd`](crate::ScatterNdExt::scatter_nd) is the other direction.
 pub trait GatherNdExt: AsArrayRef {
-    /// Returns the elements or slices of `self` that tuples of `k` numbers
-    /// select, which stand in the last axis of `indices`:
+    /// Returns the elements or slices of `self` that tuples of `k` numbers select;
+    /// the last axis of `indices` holds the numbers of a tuple:
     ///
     /// `output[i.., r..] = self[indices[i.., 0], .., indices[i.., k-1], r..]`
     ///
@@ -30,9 +30,9 @@ pub trait GatherNdExt: AsArrayRef {
     ///
     /// # Errors
     /// [`NoTuples`](crate::Error::NoTuples) for 0-d indices,
-    /// [`TupleLengthOutOfRange`](crate::Error::TupleLengthOutOfRange) for
-    /// another `k`; [`IndexOutOfBounds`](crate::Error::IndexOutOfBounds) for a
-    /// number outside `-len..=len - 1` of its axis, which it names with the axis;
+    /// [`TupleLengthOutOfRange`](crate::Error::TupleLengthOutOfRange) for any
+    /// other `k`; [`IndexOutOfBounds`](crate::Error::IndexOutOfBounds) for a number
+    /// outside `-len..=len - 1` of its axis: the error names both;
     /// [`SizeOverflow`](crate::Error::SizeOverflow) and
     /// [`AllocationFailed`](crate::Error::AllocationFailed) for a result that
     /// memory cannot hold.
@@ -73,9 +73,9 @@ pub trait GatherNdExt: AsArrayRef {
         family::read(&GatherNd::new(), self.as_array(), &indices.hold().indices())
     }
 
-    /// Returns what [`gather_nd`](Self::gather_nd) does, with batch dimensions
-    /// and a choice of what an index out of bounds selects. With `b` batch
-    /// dimensions:
+    /// Returns what [`gather_nd`](Self::gather_nd) returns, with batch dimensions
+    /// and a choice of what an index out of bounds selects. The attributes are
+    /// [`GatherNd`]. With `b` batch dimensions, 0 by default:
     ///
     /// `output[p.., i.., r..] = self[p.., indices[p.., i.., 0], .., indices[p.., i.., k-1], r..]`
     ///
@@ -87,9 +87,11 @@ pub trait GatherNdExt: AsArrayRef {
     /// # Errors
     /// Those of [`gather_nd`](Self::gather_nd);
     /// [`TupleBatchDimsOutOfRange`](crate::Error::TupleBatchDimsOutOfRange) and
-    /// [`BatchShapeMismatch`](crate::Error::BatchShapeMismatch);
-    /// [`EmptyAxis`](crate::Error::EmptyAxis) where `Clip` or `Wrap` meet an
-    /// axis of length 0; [`SkipInGather`](crate::Error::SkipInGather).
+    /// [`BatchShapeMismatch`](crate::Error::BatchShapeMismatch) for batch
+    /// dimensions that these shapes exclude;
+    /// [`EmptyAxis`](crate::Error::EmptyAxis) for an index that `Clip` or `Wrap`
+    /// would map onto an axis of length 0;
+    /// [`SkipInGather`](crate::Error::SkipInGather) for `Skip`.
     ///
     /// # Examples
     /// ```
@@ -109,8 +111,8 @@ pub trait GatherNdExt: AsArrayRef {
     /// O(output elements + indices), in parallel where the output is large.
     ///
     /// # Specification
-    /// ONNX GatherND 13 and OpenVINO GatherND-8, whose batch dimensions of
-    /// length 1 are not broadcast here.
+    /// ONNX GatherND 13 and OpenVINO GatherND-8; the latter broadcasts batch
+    /// dimensions of length 1, which are not broadcast here.
     #[inline]
     fn gather_nd_with<I>(
         &self,
@@ -125,12 +127,14 @@ pub trait GatherNdExt: AsArrayRef {
     }
 
     /// Writes what [`gather_nd_with`](Self::gather_nd_with) returns into `out`,
-    /// an array of any layout. The formula is that of
-    /// [`gather_nd_with`](Self::gather_nd_with).
+    /// an array of any layout. With `b` batch dimensions, 0 by default:
+    ///
+    /// `out[p.., i.., r..] = self[p.., indices[p.., i.., 0], .., indices[p.., i.., k-1], r..]`
     ///
     /// # Shapes
-    /// `out` has the shape of the result; its rank may be static or dynamic, it
-    /// may be an array of `MaybeUninit` (see [`OutputArray`](crate::OutputArray)).
+    /// `out.shape = indices.shape[..-1] + self.shape[b + k..]`; its rank may be
+    /// static or dynamic. `out` may be an array of `MaybeUninit` (see
+    /// [`OutputArray`](crate::OutputArray)).
     ///
     /// # Errors
     /// Those of [`gather_nd_with`](Self::gather_nd_with), and
@@ -150,9 +154,9 @@ pub trait GatherNdExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(output elements + indices), in parallel where `out` is large.
-    /// Where `out` has values and an index out of bounds is an error, many indices
-    /// are checked in a pass of their own before anything is written.
-    /// Work memory is small, but for elements that need dropping (`String`,
+    /// Where `out` is initialised and an index out of bounds is an error, indices,
+    /// unless they are few, are checked in a pass before anything is written.
+    /// Work memory is small, except for elements that need dropping (`String`,
     /// `Vec`): these are cloned from an array of references, one for each element
     /// of `out`.
     ///

@@ -1,4 +1,4 @@
-//! What a gather by tuples of indices means.
+//! The plan of a gather by tuples of indices.
 
 use super::GatherNd;
 use crate::error::Result;

@@ -1,50 +1,49 @@
-//! The integers that may stand in `indices`.
+//! The integer types of indices.
 
 use crate::memory::IndexKind;
 
 use crate::sealed::Sealed;
 
-/// An integer that may stand in `indices`.
+/// An integer type that indices may have.
 ///
 /// Implemented for `i8`, `i16`, `i32`, `i64`, `isize`, `u8`, `u16`, `u32`,
-/// `u64` and `usize`, and sealed: memory is read and written at the positions
-/// that indices name.
+/// `u64` and `usize`, and sealed: memory safety depends on the positions that indices select.
 #[diagnostic::on_unimplemented(
     message = "indices must be integers, not `{Self}`",
     label = "expected indices of an integer type (i8 to i64, isize, u8 to u64, usize)",
     note = "indices of several dimensions are arrays: `ndarray::array![[0, 1], [2, 3]]`"
 )]
 pub trait IndexInteger: num_traits::PrimInt + Send + Sync + Sealed + 'static {
-    /// What is compiled once for each type.
+    /// The functions that are compiled for each index type.
     #[doc(hidden)]
     const KIND: &'static IndexKind;
 }
 
-/// The longest axis along which [`Meaning::outside`] tells.
+/// The length of the longest axis for which [`Meaning::outside`] is correct.
 pub(crate) const LONGEST: u64 = 1 << 62;
 
-/// What an index means along an axis of `len` elements.
+/// The position that an index selects along an axis of `len` elements.
 pub(crate) trait Meaning: Copy + PartialOrd + 'static {
-    /// Whether values can be negative, for those who read them in vectors.
+    /// Whether the type is signed, for SIMD code.
     #[cfg_attr(
         not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))),
         allow(dead_code)
     )]
     const SIGNED: bool;
 
-    /// The position from the front that a value in `-len..=len - 1` means;
-    /// some number `>= len` for every other value.
+    /// The position, counted from the front, of a value in `-len..=len - 1`: the value itself, or
+    /// `value + len` where it is negative. For every other value some number `>= len`.
     fn position(self, len: usize) -> u64;
-    /// A number that is negative where the value is outside `-len..=len - 1`,
-    /// or for unsigned types not below `len`, of an axis no longer than [`LONGEST`].
-    /// Those of many indices are combined by "or" and looked at once: three
-    /// instructions an index.
+    /// A number that is negative if and only if the value is outside `-len..=len - 1`, or for
+    /// unsigned types if it is not less than `len`, where `len <= LONGEST`. The results for many
+    /// indices are combined by a bitwise or and compared with 0 once: three instructions for each
+    /// index.
     fn outside(self, len: usize) -> i64;
-    /// The nearest position of an axis of length `len > 0`.
+    /// The position nearest to the value along an axis of length `len > 0`.
     fn clip(self, len: usize) -> usize;
     /// The value modulo `len > 0`.
     fn wrap(self, len: usize) -> usize;
-    /// The full value, for messages.
+    /// The value, for messages.
     fn value(self) -> i128;
 }
 
@@ -55,15 +54,16 @@ macro_rules! signed {
 
             #[inline(always)]
             fn position(self, len: usize) -> u64 {
-                // An array is never longer than `isize::MAX`, so `len` fits
-                // in i64, and a negative value plus `len` cannot overflow. A
-                // sum that stays negative turns into a number past any length.
+                // An axis is never longer than `isize::MAX`, so `len` fits in `i64`, and a negative
+                // value plus `len` cannot overflow. A sum that is still negative becomes a `u64`
+                // that is greater than any length.
                 let value = self as i64;
                 (value + (len as i64 & (value >> 63))) as u64
             }
             #[inline(always)]
             fn outside(self, len: usize) -> i64 {
-                // Where one of them wraps around, the other is negative: `len` is at most 2^62.
+                // Where one of the two operands of `|` wraps around, the other is negative, since
+                // `len` is at most 2^62.
                 let (value, len) = (self as i64, len as i64);
                 value.wrapping_add(len) | (len - 1).wrapping_sub(value)
             }

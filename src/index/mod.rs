@@ -1,5 +1,5 @@
-//! Indices: which integers they may be, what they mean along an axis, and what
-//! becomes of those out of bounds.
+//! Indices: the integer types that they may have, the positions that they select along an axis,
+//! and the policies for indices out of bounds.
 
 mod integer;
 mod out_of_bounds;
@@ -12,21 +12,21 @@ pub use plan::IndexPlan;
 
 use crate::error::{Error, Result};
 
-/// What an index out of bounds turns into.
+/// What an operation does with an index out of bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policy {
-    /// The end of the operation.
+    /// It returns an error.
     Refuse,
-    /// Nothing: a fill, or an update that is dropped.
+    /// The index selects nothing: a gather fills, a scatter drops the update.
     Skip,
-    /// The nearest end.
+    /// The index selects the nearest end of the axis.
     Clip,
-    /// The remainder.
+    /// The index is taken modulo the length of the axis.
     Wrap,
 }
 
 impl Policy {
-    /// What it does with an index out of bounds, for messages.
+    /// The name of the policy, for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Policy::Refuse => "refuse",
@@ -36,8 +36,8 @@ impl Policy {
         }
     }
 
-    /// Refuses to map indices onto an axis without elements. `indices` is their
-    /// shape: where there are none, nothing is mapped.
+    /// Refuses an axis without elements if the policy maps indices onto it. `indices` is the shape
+    /// of the indices: where there are none, no index is mapped.
     #[inline]
     pub(crate) fn on_axis(self, axis: usize, len: usize, indices: &[usize]) -> Result<()> {
         let maps = matches!(self, Policy::Clip | Policy::Wrap);

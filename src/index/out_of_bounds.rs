@@ -1,4 +1,4 @@
-//! What becomes of an index that the axis does not have.
+//! What an operation does with an index out of bounds.
 
 use std::convert::Infallible;
 
@@ -36,7 +36,7 @@ pub enum OutOfBounds<V = Infallible> {
     /// default.
     #[default]
     Error,
-    /// Gather only: the slice consists of this value. OpenVINO Gather-8 is
+    /// Gather only: the slice is filled with this value. OpenVINO Gather-8 is
     /// `Fill` with zero.
     Fill(V),
     /// Scatter only: the update is dropped. Serves padding ids, `-1` excepted
@@ -50,7 +50,7 @@ pub enum OutOfBounds<V = Infallible> {
 }
 
 impl<V> OutOfBounds<V> {
-    /// What a gather does with an index, if it is something that one can do.
+    /// The policy of a gather; `None` for `Skip`, which a gather does not support.
     #[inline]
     pub(crate) fn reading(&self) -> Option<Policy> {
         Some(match self {
@@ -64,7 +64,7 @@ impl<V> OutOfBounds<V> {
 }
 
 impl OutOfBounds {
-    /// What a scatter does with an index.
+    /// The policy of a scatter.
     pub(crate) fn writing(self) -> Policy {
         match self {
             OutOfBounds::Error => Policy::Refuse,

@@ -12,28 +12,29 @@ use crate::error::{Error, Result};
 use crate::memory::{Indices, Lens, Positions, Viewed};
 
 /// Indices that have been checked and sorted once, for calls that use the same
-/// ones many times: the edges of a graph, the cells of a mesh, the bins of
+/// indices many times: the edges of a graph, the cells of a mesh, the bins of
 /// particles, the windows of a layer.
 ///
-/// A plan is passed wherever its indices would be, to every operation and form
-/// that selects along axes of the length it was made for, and gives the same
-/// bits as they do: `plan[i..]` stands for `indices[i..]`. No call looks at the
-/// indices again or checks them; a scatter on several threads has the updates of
-/// each thread's targets listed; a mean of rows knows its counts.
+/// A plan can be passed instead of its indices to every operation and form that
+/// selects along axes of the length that the plan was made for, and gives
+/// results with the same bits: `plan[i..]` stands for `indices[i..]`. No call
+/// checks the indices again; a scatter on several threads has a list of the
+/// updates of each thread's targets; a mean of rows has its counts.
 ///
 /// # Out of bounds
-/// A plan decides what becomes of indices out of bounds: [`new`](Self::new)
+/// A plan decides what is done with indices out of bounds: [`new`](Self::new)
 /// refuses them, [`with`](Self::with) and [`tuples`](Self::tuples) take an
-/// [`OutOfBounds`]. The attributes of a call either say the same or nothing
-/// (their default, `Error`); a gather by a plan that skips says with what to
-/// `Fill`. A plan without indices out of bounds by `Error` serves all attributes.
+/// [`OutOfBounds`]. The attributes of a call either have the same policy or the
+/// default, `Error`; a gather by a plan that skips needs `Fill` with the value to
+/// fill with. A plan by `Error`, all of whose indices are in bounds, can be used
+/// with all attributes.
 ///
 /// # Memory
 /// 4 bytes for each number of an index; 8 where an axis is longer than
 /// 4,294,967,295. Indices that repeat along axes by a stride of 0, or along all of their
-/// last axes, are kept once. The first scatter that runs on several threads adds
-/// 8 bytes an index for the order in which these take updates, the first mean of
-/// rows 4 bytes a target. Clones share all of it.
+/// last axes, are stored once. The first scatter that runs on several threads adds
+/// 8 bytes for each index, the lists of each thread's updates; the first mean of
+/// rows adds 4 bytes for each target. Clones share all of this memory.
 ///
 /// # Examples
 /// ```
@@ -59,18 +60,18 @@ pub struct IndexPlan<D = Ix1> {
 }
 
 impl<D: Dimension> IndexPlan<D> {
-    /// Checks indices in `-len..=len - 1` along an axis of length `len`, and keeps
-    /// the positions that they mean.
+    /// Checks that all indices are in `-len..=len - 1`, along an axis of length
+    /// `len`, and stores the positions that they select.
     ///
     /// # Errors
-    /// [`IndexOutOfBounds`](Error::IndexOutOfBounds) as a call would give it, but
-    /// for the number of the axis, which a plan does not know: it is 0;
+    /// [`IndexOutOfBounds`](Error::IndexOutOfBounds) as a call would return it, but
+    /// with axis 0, since a plan does not know the axis;
     /// [`AxisTooLong`](Error::AxisTooLong) where `len` is more than `isize::MAX`;
     /// [`AllocationFailed`](Error::AllocationFailed).
     ///
     /// # Complexity
-    /// O(indices), in parallel where they are many. Less than the time of a
-    /// scatter of as many elements.
+    /// O(indices), in parallel where there are many. Takes less time than a
+    /// scatter by these indices of one element each.
     pub fn new<I>(indices: &I, len: usize) -> Result<Self>
     where
         I: AsIndices<Dim = D> + ?Sized,
@@ -78,12 +79,14 @@ impl<D: Dimension> IndexPlan<D> {
         Self::with(indices, len, OutOfBounds::Error)
     }
 
-    /// The same with a choice of what becomes of an index out of bounds. One that
-    /// is skipped drops its updates in a scatter, and is filled in a gather.
+    /// Makes a plan like [`new`](Self::new), with a choice of what is done with an
+    /// index out of bounds. For a skipped index a scatter drops the updates, and a
+    /// gather fills.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new), of bounds only where `out_of_bounds` is `Error`;
-    /// [`EmptyAxis`](Error::EmptyAxis) where `Clip` or `Wrap` meet a length of 0.
+    /// Those of [`new`](Self::new), but `IndexOutOfBounds` only where `out_of_bounds`
+    /// is `Error`; [`EmptyAxis`](Error::EmptyAxis) for `Clip` or `Wrap` and a length
+    /// of 0.
     ///
     /// # Examples
     /// ```
@@ -108,13 +111,14 @@ impl<D: Dimension> IndexPlan<D> {
         Self::make(indices.hold().indices(), Lens::One(len), out_of_bounds)
     }
 
-    /// Checks tuples of indices, the numbers of which stand in the last axis and
-    /// select along axes of the lengths `lens`, for `gather_nd` and `scatter_nd`.
+    /// Makes a plan of tuples of indices, for `gather_nd` and `scatter_nd`. The last
+    /// axis of `indices` holds the numbers of a tuple, which select along axes of the
+    /// lengths `lens`.
     ///
     /// # Errors
-    /// Those of [`with`](Self::with), where the axis is the number in the tuple;
-    /// [`NoTuples`](Error::NoTuples); [`PlanTuples`](Error::PlanTuples) unless
-    /// there are as many numbers as lengths.
+    /// Those of [`with`](Self::with), in which the axis is the position of the number
+    /// in its tuple; [`NoTuples`](Error::NoTuples) for indices without dimensions;
+    /// [`PlanTuples`](Error::PlanTuples) unless tuples have one number for each length.
     ///
     /// # Examples
     /// ```
@@ -147,12 +151,12 @@ impl<D: Dimension> IndexPlan<D> {
         Ok(IndexPlan { positions: Arc::new(positions), rank: PhantomData })
     }
 
-    /// How many indices select each position of the axis, or each place in the
-    /// axes that tuples select along, in row-major order.
+    /// The number of indices that select each position of the axis, or, for tuples,
+    /// each element of the axes that they select along, in row-major order.
     ///
     /// # Errors
     /// [`AllocationFailed`](Error::AllocationFailed), also where there are more
-    /// positions or indices than 4,294,967,295.
+    /// than 4,294,967,295 positions or indices.
     pub fn counts(&self) -> Result<Array1<u32>> {
         self.positions.counts().and_then(|counts| {
             let mut copy = crate::memory::reserved(counts.len())?;
@@ -166,9 +170,9 @@ impl<D: Dimension> IndexPlan<D> {
         self.positions.shape()
     }
 
-    /// Makes now what the first scatter on several threads would make: the order
-    /// in which they take updates, for as many threads as the current pool has.
-    /// Where memory is refused, scatters do without.
+    /// Builds now what the first scatter on several threads would build: a list of
+    /// each thread's updates, for the number of threads of the current pool. Where
+    /// there is not enough memory, scatters run without it.
     ///
     /// # Complexity
     /// O(indices), in parallel.

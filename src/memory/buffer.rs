@@ -1,12 +1,12 @@
-//! Room on the stack for the offsets of a chunk.
+//! Memory on the stack for the offsets of a chunk.
 
 use std::mem::MaybeUninit;
 
-/// Where a buffer's offsets are kept: apart from it, since compilers clear a
-/// struct as a whole rather than leave most of it undefined.
+/// Memory for an offset. Slots are not part of [`Buffer`], since compilers clear a struct as a
+/// whole rather than leave most of it uninitialised.
 pub(super) type Slot = MaybeUninit<isize>;
 
-/// Offsets, as many as there are slots for.
+/// A list of offsets, of the capacity of the borrowed slots.
 ///
 /// Invariant: the first `len` slots have been written.
 pub(super) struct Buffer<'b> {
@@ -24,12 +24,12 @@ impl<'b> Buffer<'b> {
         self.len = 0;
     }
 
-    /// Keeps the first `len`, of at least as many.
+    /// Keeps the first `len` offsets, or all if there are fewer.
     pub(super) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
-    /// Adds what `write` writes to all of `count` slots; whatever it returns.
+    /// Appends `count` offsets, which `write` writes to their slots; returns what `write` does.
     ///
     /// # Safety
     /// `write` writes every slot that it is handed.
@@ -45,7 +45,7 @@ impl<'b> Buffer<'b> {
         result
     }
 
-    /// Adds `start`, `start + step`, ...
+    /// Appends `count` offsets: `start`, `start + step`, ...
     #[inline]
     pub(super) fn extend_ramp(&mut self, count: usize, start: isize, step: isize) {
         let mut value = start;
@@ -56,8 +56,14 @@ impl<'b> Buffer<'b> {
         self.len += count;
     }
 
-    /// Adds where each iteration of nested loops lies, given by their iterations and steps, outermost
-    /// first.
+    /// Appends the offset of each iteration of a loop nest, given the number of iterations and the
+    /// step of each loop, outermost first. For two loops:
+    ///
+    /// ```text
+    /// for i in 0..iterations[0]
+    ///   for j in 0..iterations[1]
+    ///     push(i * step[0] + j * step[1])
+    /// ```
     #[inline(never)]
     pub(super) fn extend_iterations(
         &mut self,
@@ -66,7 +72,8 @@ impl<'b> Buffer<'b> {
         let start = self.len;
         self.extend_ramp(1, 0, 0);
         for (iterations, step) in loops.rev() {
-            // All that there is once more, further on: twice as many iterations each time.
+            // Append a shifted copy of all offsets of the loop so far: their number doubles each
+            // time.
             let (end, mut by) = (start + (self.len - start) * iterations, step);
             while self.len < end {
                 let (done, rest) = self.slots.split_at_mut(self.len);

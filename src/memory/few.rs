@@ -1,7 +1,7 @@
-//! Calls of few elements, which take less time than to find out how to walk.
+//! Gathers and scatters of few elements, which take less time than choosing a loop nest would.
 //!
-//! Where all three arrays are dense, the axes of a call come to a few blocks, and all
-//! its entries to one tile, without loops to sort, to merge and to split:
+//! If all three arrays are dense, their axes collapse to a few blocks, and all entries to one tile,
+//! without loops to sort, merge and split:
 //!
 //! ```text
 //! selected [batches, around, lens..,  lanes, row]
@@ -20,23 +20,23 @@ use super::walk::{Component, is_far, is_spread};
 use crate::index::Policy;
 use crate::threshold::threshold;
 
-/// Which axes of a call's arrays are what.
+/// The roles of the axes of a call's three arrays.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Named<'n> {
-    /// How many axes, the first ones, all arrays have in common.
+    /// The number of axes, the first ones, that all arrays have in common.
     pub(crate) batches: usize,
-    /// The axes that indices select along.
+    /// The axes along which indices select.
     pub(crate) selected: &'n Range<usize>,
-    /// Where the axes of the indices end that hold entries.
+    /// The end of the axes of the indices that are batches and entries.
     pub(crate) entries: usize,
-    /// Whether those behind are lanes, and not the numbers of a tuple.
+    /// Whether the axes of the indices from `entries` on are lanes, not the numbers of a tuple.
     pub(crate) lanes: bool,
 }
 
-/// Dense arrays of few elements, as blocks of axes; see the [module](self).
+/// Dense arrays of few elements, as blocks of axes: see the [module](self).
 ///
-/// Invariant: `selected`, `indices` and `listed` are dense, and of as many elements as the
-/// lengths of their blocks say.
+/// Invariant: `selected`, `indices` and `listed` are dense, and the number of elements of each is
+/// the product of the lengths of its blocks.
 #[derive(Debug)]
 pub(super) struct Few<'a> {
     /// Not `Skip`.
@@ -50,25 +50,25 @@ pub(super) struct Few<'a> {
     entries: usize,
     lanes: usize,
     row: usize,
-    /// The sizes of elements of `selected` and of `listed`, in bytes.
+    /// Sizes of an element of `selected` and of `listed` in bytes.
     sizes: (usize, usize),
 }
 
-/// More entries than that are much work beside finding out how to walk.
+/// Most entries: with more, the time to choose a loop nest does not matter.
 const ENTRIES: usize = threshold(1024, 4);
 
-/// And more bytes.
+/// Most bytes of the listed array, for the same reason.
 const BYTES: usize = threshold(16 << 10, 128);
 
-/// Tuples of more numbers are rare.
+/// Most numbers of a tuple: more are rare.
 const NUMBERS: usize = 4;
 
-/// Where an array starts, and its layout.
+/// The address of an array's first element, and its layout.
 type Array<'a> = (*mut u8, &'a Layout<'a>);
 
 impl<'a> Few<'a> {
-    /// The arrays of a call, if they are dense, what they hold is little, and every index
-    /// selects something or is refused.
+    /// The arrays of a call, if they are dense, there are few entries and bytes, and every index
+    /// selects something or is refused (the policy is not `Skip`).
     #[inline(always)]
     pub(super) fn of(
         policy: Policy,
@@ -78,24 +78,24 @@ impl<'a> Few<'a> {
         (listed, list): Array<'a>,
     ) -> Option<Self> {
         let lens = data.shape().get(named.selected.clone())?;
-        let written = list.dense_bytes()?;
+        let listed_bytes = list.dense_bytes()?;
         let (size, listed_size) = (data.size(), list.size());
-        let little = (1..=BYTES).contains(&written);
-        if policy == Policy::Skip || !little || !(1..=NUMBERS).contains(&lens.len()) {
+        let few = (1..=BYTES).contains(&listed_bytes);
+        if policy == Policy::Skip || !few || !(1..=NUMBERS).contains(&lens.len()) {
             return None;
         }
         let Range { start, end } = *named.selected;
-        let [batches, around, reach, row] = data.blocks([named.batches, start, end])?;
-        let [same, entries, behind, _] =
+        let [batches, around, positions, row] = data.blocks([named.batches, start, end])?;
+        let [index_batches, entries, rest, _] =
             indices.layout().blocks([named.batches, named.entries, usize::MAX])?;
-        let (numbers, lanes, row) = if named.lanes { (1, row, 1) } else { (behind, 1, row) };
-        if same != batches || lens.len() != numbers || (named.lanes && behind != lanes) {
+        let (numbers, lanes, row) = if named.lanes { (1, row, 1) } else { (rest, 1, row) };
+        if index_batches != batches || lens.len() != numbers || (named.lanes && rest != lanes) {
             return None;
         }
         let count = batches * entries * lanes;
         let elements = (around * row).checked_mul(count)?;
-        let whole = reach > 0 && elements.checked_mul(listed_size) == Some(written);
-        // Turns of a tile's outer loop take longer than its entries.
+        let whole = positions > 0 && elements.checked_mul(listed_size) == Some(listed_bytes);
+        // An iteration of a tile's outer loop takes longer than one over its entries.
         let slow = (batches > 1 && around > 1) || around > 4 * count;
         if !whole || count > ENTRIES || slow {
             return None;
@@ -116,12 +116,13 @@ impl<'a> Few<'a> {
         })
     }
 
-    /// How many elements follow each other behind those that an index selects.
+    /// Number of contiguous elements of the row that an index selects.
     pub(super) fn row(&self) -> usize {
         self.row
     }
 
-    /// Adds to the offsets of all entries where their batches begin, and their lanes.
+    /// Adds to the offset of each entry that of its batch and that of its lane. `batch` and `lane`
+    /// are the distances in bytes from one batch, or lane, to the next.
     fn add_bases(&self, offsets: &mut [isize], batch: isize, lane: isize) {
         let ramp = |offsets: &mut [isize], first: isize, step: isize| {
             let mut at = first;
@@ -130,12 +131,12 @@ impl<'a> Few<'a> {
                 at = at.wrapping_add(step);
             }
         };
-        let (lanes, each) = (self.lanes, self.entries * self.lanes);
-        if each == 1 {
+        let (lanes, batch_len) = (self.lanes, self.entries * self.lanes);
+        if batch_len == 1 {
             return ramp(offsets, 0, batch);
         }
         let mut base = 0_isize;
-        for offsets in offsets.chunks_exact_mut(each) {
+        for offsets in offsets.chunks_exact_mut(batch_len) {
             if lanes == 1 {
                 ramp(offsets, base, 0);
             } else {
@@ -145,12 +146,12 @@ impl<'a> Few<'a> {
         }
     }
 
-    /// Resolves all indices, then runs a kernel over a tile of all entries. False where an
+    /// Resolves all indices, then runs a kernel over a tile of all entries. Returns false if an
     /// index is refused, before anything is written.
     ///
     /// # Safety
-    /// The kernel is one for elements of these arrays and the blocks' rows. The arrays may be
-    /// read, and the one that it writes is nobody else's.
+    /// The kernel was made for elements of these arrays and rows of this length. The arrays may be
+    /// read, and nothing else uses the one that the kernel writes.
     #[allow(unsafe_code)]
     #[inline(always)]
     pub(super) unsafe fn run(&self, kernel: impl FnOnce(&Tile<'_>)) -> bool {
@@ -160,20 +161,21 @@ impl<'a> Few<'a> {
         let size = self.indices.size() as isize;
         let mut components = [Component { len: 0, step: 0, at: 0 }; NUMBERS];
         let components = &mut components[..lens.len()];
-        // A product of steps is less than the dense array that it is one of.
+        // No overflow: no step is more than the bytes of the dense array.
         let mut batch = (lanes * row * selected) as isize;
-        for (number, (one, &len)) in components.iter_mut().zip(lens).enumerate().rev() {
-            *one = Component { len, step: batch, at: number as isize * size };
+        for (number, (component, &len)) in components.iter_mut().zip(lens).enumerate().rev() {
+            *component = Component { len, step: batch, at: number as isize * size };
             batch = batch.wrapping_mul(len as isize);
         }
         let mut slots = [[MaybeUninit::uninit(); ENTRIES]; 2];
-        let [offsets, others] = &mut slots;
-        let (mut offsets, mut others) = (Buffer::new(offsets), Buffer::new(others));
+        let [offsets, scratch] = &mut slots;
+        let (mut offsets, mut scratch) = (Buffer::new(offsets), Buffer::new(scratch));
         let lane = (0, lens.len() as isize * size);
-        // SAFETY: the indices are dense, as many, and of so many numbers (the invariant).
+        // SAFETY: the array of indices is dense, and has `count` indices of `lens.len()` numbers
+        // each (the invariant).
         let resolved = unsafe {
-            let (offsets, others) = (&mut offsets, &mut others);
-            self.indices.resolve_all(lane, count, components, policy, offsets, others)
+            let (offsets, scratch) = (&mut offsets, &mut scratch);
+            self.indices.resolve_all(lane, count, components, policy, offsets, scratch)
         };
         if resolved.is_none() {
             return false;
@@ -185,14 +187,15 @@ impl<'a> Few<'a> {
         let tile = Tile {
             selected: self.selected,
             listed: self.listed,
-            // With more than one iteration there is one batch.
+            // If the outer loop has several iterations, there is one batch (`of`): then this is the
+            // distance from one iteration to the next.
             outer: steps(around, batch, (count * row * listed) as isize),
             offsets: offsets.values(),
             places: Places::Every((row * listed) as isize),
             inner: steps(row, selected as isize, listed as isize),
             size: listed,
             spread: is_spread(components),
-            apart: 0,
+            offset_step: 0,
             long: false,
             next: NextIndices::NONE,
         };

@@ -1,4 +1,8 @@
-//! Gathers: copies what indices select to its place in the list.
+//! Gathers: copies the elements that indices select to an output.
+//!
+//! ```text
+//! for k in entries { output[k] = data[indices[k]] }
+//! ```
 
 use super::copy::stage::is_past;
 use super::copy::{Gather, Transfer};
@@ -14,9 +18,9 @@ use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 
 impl<'id> Transfer<'_, 'id> {
-    /// Copies what indices select, over the axes that `name` names; nothing
-    /// where an index is out of bounds and the policy refuses it. Then the output
-    /// may have been written to, unless `untouched` asks that it be not.
+    /// Runs the gather over the axes that `name` names. Returns `None` where an index is out of
+    /// bounds and the policy refuses it; the output may have been written to then, unless
+    /// `untouched`.
     pub(crate) fn gather(
         &self,
         indices: &Indices<'_>,
@@ -32,28 +36,28 @@ impl<'id> Transfer<'_, 'id> {
             let rest = walk.order(self.order());
             let mut untouched = untouched;
             if untouched && policy == Policy::Refuse && rest.is_some() {
-                // Neither walk knows of the other's indices.
+                // Each walk resolves its own indices only, so all are checked before the first.
                 if !indices.inside(&walk.components) {
                     return None;
                 }
                 untouched = false;
             }
-            let selecting = Selecting { indices, policy, untouched };
-            let copied = |walk: &Walk| copy(self, Some(&selecting), walk);
+            let selection = Selection { indices, policy, untouched };
+            let copied = |walk: &Walk| copy(self, Some(&selection), walk);
             if !copied(walk) || !rest.is_none_or(|rest| copied(&rest)) {
                 return None;
             }
         }
-        // SAFETY: the loops use all axes of the output, each for as many iterations
-        // as it is long (`Axes`), so every element has been written or filled.
+        // SAFETY: the loops use each axis of the output, over its whole length (`Axes`), so every
+        // element has been written or filled.
         #[allow(unsafe_code)]
         Some(unsafe { self.filled() })
     }
 }
 
 impl<'id> Transfer<'_, 'id> {
-    /// The same where arrays are dense and elements few, of axes that are named;
-    /// else nothing. False where an index is refused, before anything is written.
+    /// Runs the gather where all arrays are dense and elements are few; otherwise returns `None`.
+    /// Returns `Some(None)` where an index is refused, before anything is written.
     pub(crate) fn gather_few(
         &self,
         indices: &Indices<'_>,
@@ -65,8 +69,8 @@ impl<'id> Transfer<'_, 'id> {
         let size = self.copier.size as isize;
         let step = Offsets { selected: size, indices: 0, listed: size };
         let run = self.copier.kernel(&Loop { len: few.row(), step, entries: false }, true, false);
-        // SAFETY: the kernel of the transfer's copier for rows of this length, and the
-        // transfer's own arrays, which it borrows. All entries are written.
+        // SAFETY: the kernel is that of the transfer's copier for rows of this length, the arrays
+        // are those of the transfer, which borrows them, and all entries are written (`Few`).
         #[allow(unsafe_code)]
         unsafe {
             Some(few.run(|tile| run(tile)).then(|| self.filled()))
@@ -74,22 +78,22 @@ impl<'id> Transfer<'_, 'id> {
     }
 }
 
-/// Rows of at least this many bytes may be written past the caches.
+/// The least size in bytes of rows that are written by non-temporal stores.
 const STREAMED_ROW: usize = threshold(1 << 10, 32);
 
-/// How a gather selects: by which indices, under which policy, and whether an
-/// index that is refused must leave the output untouched.
-pub(super) struct Selecting<'a> {
+/// What a gather selects by.
+pub(super) struct Selection<'a> {
     indices: &'a Indices<'a>,
     policy: Policy,
+    /// Whether the output must not have been written to where an index is refused.
     untouched: bool,
 }
 
-impl Selecting<'_> {
-    /// Whether nothing is refused once the output has been written to: in one
-    /// part of one chunk, all indices are resolved before that.
+impl Selection<'_> {
+    /// Whether `untouched` is upheld for a walk in `parts` parts. A single part of a single chunk
+    /// resolves all indices before it writes; otherwise all indices are checked here.
     #[inline]
-    fn is_safe(&self, walk: &Walk, parts: usize) -> bool {
+    fn upholds_untouched(&self, walk: &Walk, parts: usize) -> bool {
         !self.untouched
             || self.policy != Policy::Refuse
             || (parts == 1 && is_chunk(walk.nest()))
@@ -97,11 +101,11 @@ impl Selecting<'_> {
     }
 }
 
-/// Copies along a walk: what indices select, or without them all of it. False
-/// where an index is refused.
+/// Copies the elements that a walk iterates over: those that indices select, or without a
+/// selection all of them. Returns false where an index is refused.
 pub(super) fn copy(
     transfer: &Transfer<'_, '_>,
-    selecting: Option<&Selecting<'_>>,
+    selection: Option<&Selection<'_>>,
     walk: &Walk,
 ) -> bool {
     let copier = transfer.copier;
@@ -109,27 +113,27 @@ pub(super) fn copy(
     let row = walk.inner.len * copier.size;
     let rows = walk.rows();
     let bytes = rows.saturating_mul(row);
-    let past = row >= STREAMED_ROW
-        && match selecting {
+    let streamed = row >= STREAMED_ROW
+        && match selection {
             Some(_) => is_streamed(bytes),
             None => is_past(bytes, transfer),
         };
     let kernel = Gather {
         copier,
-        run: copier.kernel(&walk.inner, true, past),
+        run: copier.kernel(&walk.inner, true, streamed),
         shuffles: copier.shuffles(walk),
         fill: transfer.fill,
     };
-    let each = if spread { Cost::of_far(rows) } else { Cost::of_near(rows) };
-    let parts = parallel::parts(each.plus(Cost::of_bytes(bytes)));
-    if selecting.is_some_and(|selecting| !selecting.is_safe(walk, parts)) {
+    let selecting = if spread { Cost::of_far(rows) } else { Cost::of_near(rows) };
+    let parts = parallel::parts(selecting.plus(Cost::of_bytes(bytes)));
+    if selection.is_some_and(|selection| !selection.upholds_untouched(walk, parts)) {
         return false;
     }
     let outside = AtomicBool::new(false);
     let run = Run {
         walk,
-        indices: selecting.map(|selecting| selecting.indices),
-        policy: selecting.map_or(Policy::Refuse, |selecting| selecting.policy),
+        indices: selection.map(|selection| selection.indices),
+        policy: selection.map_or(Policy::Refuse, |selection| selection.policy),
         selected: transfer.from.start().cast_mut(),
         listed: transfer.to.start(),
         size: copier.size,
@@ -144,9 +148,9 @@ pub(super) fn copy(
         _ if parts == 1 => (Cut::Entries(1), 1),
         _ => cut(walk, row, parts),
     };
-    // SAFETY: the walk was made of the layouts of the transfer's arrays and of
-    // these indices, by `Axes` or by a roll of the two, and the kernel of the
-    // transfer's copier. Any loop of a gather may be cut.
+    // SAFETY: the walk was made from the layouts of the transfer's arrays and of these indices,
+    // by `Axes` or by a roll of the two arrays, and the kernel is that of the transfer's copier.
+    // Any loop of a gather may be cut (`Part`).
     #[allow(unsafe_code)]
     unsafe {
         run.run(cut, parts);
@@ -154,46 +158,56 @@ pub(super) fn copy(
     !outside.into_inner()
 }
 
-/// Into how many bands to cut the innermost loop over entries, so that what a
-/// band selects among stays in the caches while all of its indices are read:
-/// elements along an outer axis of a large array, where each index of a row
-/// selects from a column of its own. 1 where there is nothing to gain.
+/// Into how many bands (blocks of columns) to cut the innermost loop over entries where elements
+/// are gathered along an outer axis of a large array, so that each index of a row selects from
+/// a column of its own:
+///
+/// ```text
+/// for band in columns by 512
+///   for row in indices                       the columns of the band stay in the caches
+///     for column in band { output[row, column] = data[indices[row, column], column] }
+/// ```
+///
+/// 1 where bands gain nothing.
 fn bands(walk: &Walk) -> usize {
-    /// Elements of a band: a few cache lines of each row.
+    /// The least number of columns of a band: a few cache lines of each row.
     const BAND: usize = threshold(512, 4);
-    /// Fewer rows of indices do not come back to a band often enough, and are
-    /// too little work for several threads.
+    /// The least number of rows of indices. Fewer do not reuse a band often enough, and are too
+    /// little work for several threads.
     const ROWS: usize = threshold(32, 2);
-    // One part of one chunk is one band, so that `is_safe` holds of it.
+    // A walk of one chunk then has one band, as `upholds_untouched` needs.
     const { assert!(2 * BAND * ROWS > CHUNK / 4) };
     let ([axis], [.., around, band]) = (&walk.components[..], walk.nest()) else { return 1 };
-    let beside = band.step.selected.unsigned_abs();
-    let across = beside != 0 && beside < axis.step.unsigned_abs();
+    let column_step = band.step.selected.unsigned_abs();
+    let has_columns = column_step != 0 && column_step < axis.step.unsigned_abs();
     let reach = axis.len.saturating_mul(axis.step.unsigned_abs());
-    // Beyond what a part of the caches that cores share can be expected to hold.
+    // More than the part of the last-level cache that the data can be expected to have.
     let is_large = reach >= of_caches(|caches| caches.last / 4, 256);
-    let again = around.step.selected == 0 && around.len >= ROWS;
-    if across && again && is_large { (band.len / BAND).max(1) } else { 1 }
+    let reuses_band = around.step.selected == 0 && around.len >= ROWS;
+    if has_columns && reuses_band && is_large { (band.len / BAND).max(1) } else { 1 }
 }
 
-/// The loop to cut, the outermost that is long enough or the longest, and in how many
-/// of at most `parts` parts: no more than it has iterations, since a part without any may
-/// not know by a loop that the walk does without.
+/// Which loop to cut, and in how many parts, at most `parts`, for rows of `row` bytes: the
+/// outermost loop that is long enough, or else the longest.
+///
+/// There are no more parts than the loop has iterations: where the walk has no loop of this kind,
+/// a part would not find out from it that it has no iterations.
 #[inline(never)]
 fn cut(walk: &Walk, row: usize, parts: usize) -> (Cut, usize) {
-    /// Kernels for shorter rows have the length of a whole one built in.
-    const BAND: usize = threshold(2 << 10, 300);
+    /// The least size in bytes of rows that are cut: kernels for shorter rows are specialised for
+    /// the length of a whole row.
+    const CUT_ROW: usize = threshold(2 << 10, 300);
     let unit = unit(walk.nest());
     let mut lens = [
         (Cut::Shared, walk.shared_iterations()),
         (Cut::Entries(unit), walk.entries() / unit),
         (Cut::Outer, walk.outer.len),
-        (Cut::Inner, if row < BAND { 0 } else { walk.inner.len }),
+        (Cut::Inner, if row < CUT_ROW { 0 } else { walk.inner.len }),
     ];
-    let near = walk.nest().last().is_some_and(|run| run.step.listed.unsigned_abs() < LINE);
-    if near && is_chunk(walk.nest()) {
-        // Few entries that share cache lines of the output stay together: each part looks
-        // their indices up.
+    let share_lines = walk.nest().last().is_some_and(|run| run.step.listed.unsigned_abs() < LINE);
+    if share_lines && is_chunk(walk.nest()) {
+        // A chunk of entries that share cache lines of the output is not cut if `outer` can be:
+        // each part resolves all of its indices.
         lens.swap(1, 2);
     }
     let enough = lens.iter().find(|(_, len)| *len >= 4 * parts);

@@ -1,8 +1,8 @@
-//! The executor of the indexed family: walks the loops, turns indices into
-//! offsets chunk by chunk, and hands tiles to a kernel.
+//! The executor of gathers, scatters and copies: runs the loop nest, resolves indices to offsets
+//! chunk by chunk, and hands tiles to a kernel.
 //!
 //! ```text
-//! for chunk of entries                      up to 1024 of them
+//! for chunk of entries                      up to 1024 entries
 //!   offsets = resolve(indices of the chunk) checked against the axis
 //!   for iteration of the shared loops
 //!     kernel(tile)                          its outer loop, entries, inner loop
@@ -32,74 +32,78 @@ pub(super) use part::{Cut, Shares};
 
 /// A walk over two arrays and the indices between them, ready to run.
 ///
-/// Invariant: the loops are those of [`Axes`](super::walk::Axes) over the
-/// layouts of these arrays, which are borrowed for as long as this; the kernel
-/// was made for the two.
+/// Invariant: the loops are those of [`Axes`](super::walk::Axes) over the layouts of these arrays,
+/// which are borrowed for `'r`; the kernel was made for the two arrays.
 pub(super) struct Run<'r> {
     pub(super) walk: &'r Walk,
     pub(super) indices: Option<&'r Indices<'r>>,
     pub(super) policy: Policy,
     pub(super) selected: *mut u8,
     pub(super) listed: *mut u8,
-    /// The size of an element of the listed array in bytes.
+    /// Size of an element of the listed array in bytes.
     pub(super) size: usize,
     pub(super) kernel: &'r dyn Kernel,
+    /// See [`Tile::spread`].
     pub(super) spread: bool,
-    /// Set where an index was found out of bounds that the policy refuses.
+    /// Set when an index is found to be out of bounds that the policy refuses.
     pub(super) outside: &'r AtomicBool,
 }
 
-// SAFETY: the pointers stand for borrows of elements that other threads may
-// use (`Strided`, `StridedMut`). Parts that run side by side write no element
-// in common: see `Part`.
+// SAFETY: the pointers stand for borrows of elements that other threads may use (`Strided`,
+// `StridedMut`). Parts that run at the same time write no element in common (`Part`).
 #[allow(unsafe_code)]
 unsafe impl Sync for Run<'_> {}
 
-/// Runs of so many entries that share an index are not put together with others.
-const ALONE: usize = threshold(16, 2);
+/// Fewest entries of a run that share an index, for which the run is not joined with others.
+const LONG_RUN: usize = threshold(16, 2);
 
-/// Room for a chunk, on the stack.
-struct Rooms<'b> {
+/// Memory for the offsets of a chunk, on the stack.
+struct Buffers<'b> {
+    /// Offsets in bytes in the selected array, one for each entry.
     offsets: Buffer<'b>,
+    /// Offsets in bytes in the listed array, one for each entry, if they are not evenly spaced.
     places: Buffer<'b>,
-    other: Buffer<'b>,
-    /// What loops add to what indices select.
+    /// The offsets of one number of each index, before they are added to `offsets`.
+    scratch: Buffer<'b>,
+    /// What the loops add, in each iteration, to the offset that an index selects.
     ramps: Buffer<'b>,
 }
 
-impl<'b> Rooms<'b> {
+impl<'b> Buffers<'b> {
     #[inline(always)]
-    fn new<const N: usize>([offsets, places, other, ramps]: &'b mut [[Slot; N]; 4]) -> Self {
-        Rooms {
+    fn new<const N: usize>([offsets, places, scratch, ramps]: &'b mut [[Slot; N]; 4]) -> Self {
+        Buffers {
             offsets: Buffer::new(offsets),
             places: Buffer::new(places),
-            other: Buffer::new(other),
+            scratch: Buffer::new(scratch),
             ramps: Buffer::new(ramps),
         }
     }
 }
 
-/// Entries whose offsets are in the room.
+/// Entries whose offsets are in the [`Buffers`].
 struct Chunk {
+    /// The offsets to which those in the buffers are relative.
     base: Offsets,
-    /// How far they are apart in the list, unless places are in the room.
-    every: Option<isize>,
+    /// The distance in bytes from one entry to the next in the listed array, unless
+    /// [`Buffers::places`] holds the place of each.
+    place_step: Option<isize>,
     /// Whether some of the offsets are [`NOWHERE`].
     gaps: bool,
-    /// How far they are apart, where no index comes in between; else 0.
-    apart: isize,
-    /// The indices that come next.
+    /// The distance in bytes from each offset to the next, if no index is read in between; else 0.
+    offset_step: isize,
+    /// The indices that are read after this chunk.
     next: NextIndices,
 }
 
 impl Run<'_> {
-    /// Does all of it, in `parts` parts.
+    /// Runs the whole walk, in `parts` parts.
     ///
     /// # Safety
-    /// The fields are what the invariant says: the walk is one over the layouts
-    /// of these very arrays, the kernel was made for their elements, and what is
-    /// written is borrowed exclusively. Where there are several parts, `cut`
-    /// names a loop that the invariant of [`Part`] allows to be cut.
+    /// The fields are what the invariant says: the walk is one over the layouts of these very
+    /// arrays, the kernel was made for their elements, and the array that it writes is borrowed
+    /// exclusively. If there are several parts, `cut` names a loop that the invariant of [`Part`]
+    /// allows to be cut.
     #[allow(unsafe_code)]
     pub(super) unsafe fn run(&self, cut: Cut, parts: usize) {
         if parts > 1 {
@@ -107,7 +111,7 @@ impl Run<'_> {
                 let mut part = Part::of(self.walk, cut, parts, part);
                 if cut == Cut::Segments {
                     let Range { start, end } = part.entries;
-                    part.entries = self.segment(start)..self.segment(end);
+                    part.entries = self.segment_start(start)..self.segment_start(end);
                 }
                 self.part(&part);
             });
@@ -124,62 +128,65 @@ impl Run<'_> {
         }
     }
 
-    /// Does all of a walk over one run of few entries. It is what
-    /// [`part`](Self::part) does for the only chunk, without what is for many:
-    /// that takes as long as the work of a small call.
+    /// Runs a whole walk over one run of few entries. It does what [`part`](Self::part) does for
+    /// the only chunk, without the loops around several chunks, which take as long as the work of a
+    /// small call.
     #[inline(never)]
     fn once(&self, run: &Loop) {
         let mut slots = [[MaybeUninit::uninit(); FEW]; 4];
-        let mut rooms = Rooms::new(&mut slots);
+        let mut buffers = Buffers::new(&mut slots);
         let base = self.walk.base;
-        let Some(gaps) = self.resolve(base.indices, run, run.len, &mut rooms) else {
+        let Some(gaps) = self.resolve(base.indices, run, run.len, &mut buffers) else {
             return self.outside.store(true, Ordering::Relaxed);
         };
         if run.step.selected != 0 {
-            add_ramp(rooms.offsets.values_mut(), run.step.selected, gaps);
+            add_ramp(buffers.offsets.values_mut(), run.step.selected, gaps);
         }
         let tile = Tile {
             selected: self.selected.wrapping_offset(base.selected),
             listed: self.listed.wrapping_offset(base.listed),
-            offsets: rooms.offsets.values(),
+            offsets: buffers.offsets.values(),
             places: Places::Every(run.step.listed),
-            apart: apart(run),
-            ..Tile::like(self.walk, self.size, self.spread)
+            offset_step: offset_step(run),
+            ..Tile::of_walk(self.walk, self.size, self.spread)
         };
         self.tile(&tile, gaps);
     }
 
+    /// Runs a part of the walk.
     #[inline(never)]
     fn part(&self, part: &Part) {
         let mut slots = [[MaybeUninit::uninit(); CHUNK]; 4];
-        let mut rooms = Rooms::new(&mut slots);
+        let mut buffers = Buffers::new(&mut slots);
         let walk = self.walk;
         let base = walk
             .base
             .after(part.outer.start, walk.outer.step)
             .after(part.inner.start, walk.inner.step);
         match &part.band {
-            None => self.entries(walk.nest(), base, part.entries.clone(), part, &mut rooms),
-            Some(band) => self.band(band, base, part, &mut rooms),
+            None => self.entries(walk.nest(), base, part.entries.clone(), part, &mut buffers),
+            Some(band) => self.band(band, base, part, &mut buffers),
         }
     }
 
-    /// All entries, but of one of the loops over them these iterations alone.
+    /// Runs a band: the entries of all loops of the nest, but of loop number `level` only the
+    /// iterations in `range`.
     #[inline(never)]
     fn band(
         &self,
-        (number, iterations_of_it): &(usize, Range<usize>),
+        (level, range): &(usize, Range<usize>),
         base: Offsets,
         part: &Part,
-        rooms: &mut Rooms<'_>,
+        buffers: &mut Buffers<'_>,
     ) {
         let mut nest: Loops = self.walk.nest().iter().copied().collect();
-        let band = &mut nest[*number];
-        let base = base.after(iterations_of_it.start, band.step);
-        band.len = iterations_of_it.len();
-        self.entries(&nest, base, 0..iterations(&nest), part, rooms);
+        let band = &mut nest[*level];
+        let base = base.after(range.start, band.step);
+        band.len = range.len();
+        self.entries(&nest, base, 0..iterations(&nest), part, buffers);
     }
 
+    /// Runs these entries of a loop nest, chunk by chunk.
     #[inline(always)]
     fn entries(
         &self,
@@ -187,23 +194,23 @@ impl Run<'_> {
         base: Offsets,
         entries: Range<usize>,
         part: &Part,
-        rooms: &mut Rooms<'_>,
+        buffers: &mut Buffers<'_>,
     ) {
         let mut entries = entries;
-        if let Some(single) = self.singly(nest, part) {
-            let done = self.singles(single, nest, base, entries.clone());
-            // An index that is refused ends it all.
+        if let Some(single) = self.single_kernel(nest, part) {
+            let done = self.run_singles(single, nest, base, entries.clone());
+            // An index that is refused ends the walk.
             if done == entries.len() || self.policy == Policy::Refuse {
                 return;
             }
             entries.start += done;
         }
-        // Without indices, runs of some length are worth a tile of their own; but not where
-        // others count on all entries being resolved before the first is used.
-        let together =
-            |run: &Loop| run.reads_indices() || run.len < ALONE || is_chunk(self.walk.nest());
-        if short_run(nest).is_some_and(|(run, _)| together(&run)) {
-            return self.runs(nest, base, entries, part, rooms);
+        // A long run that reads no indices is worth a tile of its own, unless the caller relies on
+        // all entries being resolved before the first is used (`is_chunk`).
+        let is_joined =
+            |run: &Loop| run.reads_indices() || run.len < LONG_RUN || is_chunk(self.walk.nest());
+        if short_run(nest).is_some_and(|(run, _)| is_joined(&run)) {
+            return self.runs(nest, base, entries, part, buffers);
         }
         let mut cursor = Cursor::new(nest, base, entries.start);
         let run = nest.last().copied().unwrap_or(Loop::ONCE);
@@ -211,12 +218,12 @@ impl Run<'_> {
         while left > 0 {
             let (at, count) = cursor.take(left.min(CHUNK));
             left -= count;
-            rooms.offsets.clear();
-            let Some(gaps) = self.resolve(at.indices, &run, count, rooms) else {
+            buffers.offsets.clear();
+            let Some(gaps) = self.resolve(at.indices, &run, count, buffers) else {
                 return self.outside.store(true, Ordering::Relaxed);
             };
             if run.step.selected != 0 {
-                add_ramp(rooms.offsets.values_mut(), run.step.selected, gaps);
+                add_ramp(buffers.offsets.values_mut(), run.step.selected, gaps);
             }
             let next = match self.indices {
                 Some(indices) if count == CHUNK => {
@@ -225,33 +232,34 @@ impl Run<'_> {
                 _ => std::ptr::null(),
             };
             let next = NextIndices { start: next, step: run.step.indices };
-            let apart = apart(&run);
-            let every = Some(run.step.listed);
-            self.chunk(Chunk { base: at, every, gaps, apart, next }, rooms, part);
+            let offset_step = offset_step(&run);
+            let place_step = Some(run.step.listed);
+            self.chunk(Chunk { base: at, place_step, gaps, offset_step, next }, buffers, part);
         }
     }
 
+    /// Runs the entries of a chunk that the part takes.
     #[inline(always)]
-    fn chunk(&self, mut chunk: Chunk, rooms: &mut Rooms<'_>, part: &Part) {
+    fn chunk(&self, mut chunk: Chunk, buffers: &mut Buffers<'_>, part: &Part) {
         if let Some(targets) = &part.targets {
-            keep(&mut chunk, rooms, targets);
+            keep(&mut chunk, buffers, targets);
         }
-        self.shared(&chunk, rooms, part);
+        self.shared(&chunk, buffers, part);
     }
 
     /// Hands a chunk to the kernel in each iteration of the shared loops.
     #[inline(always)]
-    fn shared(&self, chunk: &Chunk, rooms: &Rooms<'_>, part: &Part) {
+    fn shared(&self, chunk: &Chunk, buffers: &Buffers<'_>, part: &Part) {
         let walk = self.walk;
         let mut tile = Tile {
             selected: self.selected.wrapping_offset(chunk.base.selected),
             listed: self.listed.wrapping_offset(chunk.base.listed),
-            offsets: rooms.offsets.values(),
-            places: chunk.every.map_or(Places::Each(rooms.places.values()), Places::Every),
-            apart: if part.targets.is_none() { chunk.apart } else { 0 },
+            offsets: buffers.offsets.values(),
+            places: chunk.place_step.map_or(Places::Each(buffers.places.values()), Places::Every),
+            offset_step: if part.targets.is_none() { chunk.offset_step } else { 0 },
             long: walk.is_long(),
             next: chunk.next,
-            ..Tile::like(walk, self.size, self.spread)
+            ..Tile::of_walk(walk, self.size, self.spread)
         };
         tile.outer.len = part.outer.len();
         tile.inner.len = part.inner.len();
@@ -267,6 +275,7 @@ impl Run<'_> {
         self.each_shared(&mut tile, chunk.gaps, part.shared.clone());
     }
 
+    /// Hands a tile to the kernel in each of these iterations of the shared loops.
     #[inline(never)]
     fn each_shared(&self, tile: &mut Tile<'_>, gaps: bool, iterations: Range<usize>) {
         let (selected, listed) = (tile.selected, tile.listed);
@@ -279,22 +288,24 @@ impl Run<'_> {
         }
     }
 
+    /// Hands a tile to the kernel.
     #[inline]
     fn tile(&self, tile: &Tile<'_>, gaps: bool) {
-        // SAFETY: every place of the tile is one of the loops, whose iterations do
-        // not leave the arrays, with an offset that `resolve` has found in
-        // bounds; the elements that are written are this part's alone (`Part`),
-        // and the two arrays were borrowed apart from each other.
+        // SAFETY: every address in the tile is that of an iteration of the loops, which do not
+        // leave the arrays (`Axes`), plus an offset that `resolve` has found in bounds; the
+        // elements that are written are this part's alone (`Part`), and the two arrays are separate
+        // borrows.
         #[allow(unsafe_code)]
         unsafe {
             if gaps { self.with_gaps(tile) } else { self.kernel.run(tile) }
         }
     }
 
-    /// Hands runs of entries to the kernel that all select something, or nothing.
+    /// Hands a tile with gaps to the kernel in pieces, in each of which either all entries select
+    /// something or none does.
     ///
     /// # Safety
-    /// That of [`Kernel::run`], but for offsets that are [`NOWHERE`].
+    /// That of [`Kernel::run`], except that offsets may be [`NOWHERE`].
     #[inline(never)]
     #[allow(unsafe_code)]
     unsafe fn with_gaps(&self, tile: &Tile<'_>) {
@@ -302,7 +313,7 @@ impl Run<'_> {
         for run in tile.offsets.chunk_by(|a, b| (*a == NOWHERE) == (*b == NOWHERE)) {
             let part = tile.part(first..first + run.len());
             first += run.len();
-            // SAFETY: the caller's promise.
+            // SAFETY: upheld by the caller; `run` gets no offset that is `NOWHERE`.
             unsafe {
                 if run[0] == NOWHERE {
                     self.kernel.nowhere(&part);
@@ -313,47 +324,53 @@ impl Run<'_> {
         }
     }
 
-    /// Adds what the indices of a run select to the room; tells whether some
-    /// select nothing, and is nothing where one is refused.
+    /// Appends the offsets that `count` indices of a run select to the buffer. Returns whether some
+    /// select nothing, or `None` if the policy refuses one.
     #[inline(always)]
-    fn resolve(&self, at: isize, run: &Loop, count: usize, rooms: &mut Rooms<'_>) -> Option<bool> {
+    fn resolve(
+        &self,
+        at: isize,
+        run: &Loop,
+        count: usize,
+        buffers: &mut Buffers<'_>,
+    ) -> Option<bool> {
         let Some(indices) = self.indices else {
-            rooms.offsets.extend_ramp(count, 0, 0);
+            buffers.offsets.extend_ramp(count, 0, 0);
             return Some(false);
         };
         let (lane, components) = ((at, run.step.indices), &self.walk.components);
-        let (offsets, others) = (&mut rooms.offsets, &mut rooms.other);
-        // SAFETY: a run of the loops over the indices, which do not leave them.
+        let (offsets, scratch) = (&mut buffers.offsets, &mut buffers.scratch);
+        // SAFETY: the indices are those of a run of the walk's loops over them, which do not leave
+        // their array (`Axes`).
         #[allow(unsafe_code)]
         unsafe {
-            indices.resolve_all(lane, count, components, self.policy, offsets, others)
+            indices.resolve_all(lane, count, components, self.policy, offsets, scratch)
         }
     }
 }
 
-/// How far the entries of a run are apart in the selected array; 0 where an index comes in
-/// between.
+/// The distance in bytes from each entry of a run to the next in the selected array, if no index is
+/// read in between; else 0.
 #[inline]
-fn apart(run: &Loop) -> isize {
+fn offset_step(run: &Loop) -> isize {
     if run.reads_indices() { 0 } else { run.step.selected }
 }
 
-/// The innermost loop and those around it, where it is so short that many of
-/// its runs make a chunk. Parts of the loops over entries hold whole runs.
+/// The innermost loop and those around it, if it is so short that several of its runs are joined to
+/// a chunk. Parts of the loops over entries then consist of whole runs.
 fn short_run(nest: &[Loop]) -> Option<(Loop, &[Loop])> {
     let (run, around) = nest.split_last()?;
     (!around.is_empty() && run.len <= CHUNK / 4).then_some((*run, around))
 }
 
-/// Whether the entries of these loops are one chunk, so that all of them are
-/// resolved before anything is done with the first: loops that are merged later
-/// included.
+/// Whether the entries of these loops are one chunk, so that all of them are resolved before the
+/// first is used; this holds even if some of the loops are merged later.
 pub(super) fn is_chunk(nest: &[Loop]) -> bool {
-    // Runs of up to a quarter are put together.
+    // Runs of up to a quarter of a chunk are joined.
     iterations(nest) <= if nest.len() > 1 { CHUNK / 4 } else { CHUNK }
 }
 
-/// How many entries of these loops stay together where they are cut.
+/// Number of contiguous entries that are not divided where these loops are cut.
 pub(super) fn unit(nest: &[Loop]) -> usize {
     short_run(nest).map_or(1, |(run, _)| run.len)
 }

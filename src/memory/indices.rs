@@ -1,7 +1,7 @@
-//! Indices turned into places in memory, checked where they are made.
+//! Indices, resolved to byte offsets into an array and checked where they are resolved.
 //!
-//! What depends on the type of an index ends here: a few functions for each of
-//! the integer types, compiled in this crate. Everything else sees offsets.
+//! Only this module depends on the integer type of the indices: a few functions for each of the
+//! types, compiled in this crate. All other code sees offsets.
 
 pub(super) mod elements;
 mod resolve;
@@ -27,24 +27,23 @@ use crate::parallel::{self, Cost};
 use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 
-/// How many indices are resolved at once: few enough that their offsets stay
-/// in the first cache beside the rows they select, enough to hide the cost of
-/// the loops around.
+/// Number of indices resolved at once: few enough that their offsets stay in L1 beside the rows
+/// that they select, enough to hide the cost of the loops around.
 pub(super) const CHUNK: usize = threshold(1024, 16);
 
-/// Stands for an index that selects nothing. No offset within an array comes
-/// near it.
+/// The offset of an index that selects nothing: one out of bounds under [`Policy::Skip`]. No offset
+/// within an array comes near it.
 pub(super) const NOWHERE: isize = isize::MIN;
 
-/// A lane of indices: where it starts, and how many bytes apart they are.
+/// A lane of indices: the address of the first, and the distance in bytes from one to the next.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lane {
     pub(super) start: *const u8,
     pub(super) step: isize,
 }
 
-/// The axes that the numbers of an index select along: the first of them, and their
-/// lengths. Where indices are `tuples`, their last axis holds these numbers.
+/// The axes along which the numbers of an index select: the number of the first axis, and the
+/// lengths of all of them. If `tuples`, the last axis of the indices holds these numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Along<'a> {
     pub(crate) axis: usize,
@@ -52,11 +51,12 @@ pub(crate) struct Along<'a> {
     pub(crate) tuples: bool,
 }
 
-/// An index type without its type.
+/// The functions for one integer type of indices, with the type erased.
 #[derive(Debug, Clone, Copy)]
 pub struct IndexKind {
+    /// Size of an index in bytes.
     size: usize,
-    /// The type, by a function, since its identity is not known to constants.
+    /// Returns the identity of the integer type; a function, since it is not known to constants.
     element: fn() -> TypeId,
     resolve: unsafe fn(Lane, &Component, Policy, &mut [MaybeUninit<isize>]) -> bool,
     all_inside: unsafe fn(Lane, usize, usize) -> bool,
@@ -83,14 +83,14 @@ impl IndexKind {
     }
 }
 
-/// An array of indices without its type.
+/// An array of indices, with their integer type erased.
 ///
-/// Invariant: the elements of `array` are of the type that `kind` was made of.
+/// Invariant: the elements of `array` are of the integer type that `kind` was made for.
 #[derive(Debug, Clone, Copy)]
 pub struct Indices<'a> {
     array: Strided<'a>,
     kind: &'static IndexKind,
-    /// What was found out about them once, where they are those of a plan.
+    /// The plan that holds these indices, if one does: what it has found out about them.
     positions: Option<&'a Positions>,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Indices<'a> {
         Indices { array: Strided::of(array), kind: I::KIND, positions: None }
     }
 
-    /// Those of a plan, in bounds already, but for those that select nothing.
+    /// The indices of a plan: all are in bounds already, except those that select nothing.
     pub(super) fn planned<I: IndexInteger, Q: Dimension>(
         array: &'a ArrayRef<I, Q>,
         positions: &'a Positions,
@@ -109,80 +109,82 @@ impl<'a> Indices<'a> {
         Indices { positions: Some(positions), ..Indices::of(array) }
     }
 
-    /// Whether each index of a walk is an entry of its one loop over entries, and
-    /// no target comes again after another. Looked at is little further than the
-    /// first index that is less than the one before.
+    /// Whether the indices of a walk are sorted, so that the entries of each target are contiguous:
+    /// `0 <= indices[0] <= indices[1] <= ...`. False unless each index is an entry of the walk's
+    /// only loop over entries. The scan ends soon after the first index that is less than the one
+    /// before.
     pub(super) fn are_sorted(&self, walk: &Walk, policy: Policy) -> bool {
         let ([entries], [_]) = (walk.nest(), &walk.components[..]) else { return false };
-        // Different indices then select different targets.
+        // Under these policies different indices select different targets.
         let distinct = matches!(policy, Policy::Refuse | Policy::Skip);
         if !(distinct && entries.entries && entries.step.indices != 0) {
             return false;
         }
         let lane = self.lane(walk.base.indices, entries.step.indices);
-        // SAFETY: the loop over the indices' own axes.
+        // SAFETY: the lane is a loop of the walk over the indices' own axes, which stays in them.
         #[allow(unsafe_code)]
         unsafe {
             (self.kind.all_sorted)(lane, entries.len)
         }
     }
 
-    /// Whether the first indices of a walk's innermost loop rise: where they do, those after them
-    /// mostly do too.
+    /// Whether the first indices of a walk's innermost loop over entries are sorted; if they are,
+    /// the others mostly are too.
     pub(super) fn begin_sorted(&self, walk: &Walk) -> bool {
-        /// So many do not rise by chance.
+        /// This many indices are not sorted by chance.
         const FIRST: usize = 32;
         let Some(run) = walk.nest().last().filter(|run| run.len >= FIRST) else { return false };
-        // SAFETY: the loop over the indices' own axes.
+        // SAFETY: the lane is a loop of the walk over the indices' own axes, which stays in them.
         #[allow(unsafe_code)]
         unsafe {
             (self.kind.all_sorted)(self.lane(walk.base.indices, run.step.indices), FIRST)
         }
     }
 
-    /// Whether most indices of a walk's innermost loop are those before them, as a few tell.
+    /// Whether most indices of a walk's innermost loop over entries equal the index before them,
+    /// judged by a sample.
     pub(super) fn repeat(&self, walk: &Walk) -> bool {
         let Some(run) = walk.nest().last() else { return false };
-        // SAFETY: the loop over the indices' own axes.
+        // SAFETY: the lane is a loop of the walk over the indices' own axes, which stays in them.
         #[allow(unsafe_code)]
         unsafe {
             (self.kind.repeats)(self.lane(walk.base.indices, run.step.indices), run.len)
         }
     }
 
-    /// The index at an offset of so many bytes.
+    /// The value of the index `offset` bytes after the first.
     ///
     /// # Safety
-    /// There is one.
+    /// An index of this array is stored there.
     #[allow(unsafe_code)]
-    pub(super) unsafe fn value(&self, at: isize) -> i128 {
-        // SAFETY: the caller's promise.
-        unsafe { (self.kind.value)(self.start().wrapping_offset(at)) }
+    pub(super) unsafe fn value(&self, offset: isize) -> i128 {
+        // SAFETY: upheld by the caller; `kind` is that of the elements (the invariant).
+        unsafe { (self.kind.value)(self.start().wrapping_offset(offset)) }
     }
 
-    /// How several threads share the updates of a walk, where a plan has listed
-    /// them: each index is an entry of the one loop over entries.
+    /// The updates of a walk as a plan has listed them by target, for several threads to share.
+    /// `None` unless each index is an entry of the walk's only loop over entries.
     pub(super) fn listing(&self, walk: &Walk) -> Option<&'a Listing> {
         let positions = self.positions?;
-        // Offsets are then proportional to the targets' numbers.
-        let even = walk
+        // Then a target's offset is proportional to its row-major number.
+        let even_steps = walk
             .components
             .windows(2)
             .all(|pair| pair[1].step.checked_mul(pair[1].len as isize) == Some(pair[0].step));
-        let along = positions.are_along(walk.components.iter().map(|one| one.len));
-        if self.is_one_loop(walk) && even && along { positions.listing() } else { None }
+        let same_axes = positions.are_along(walk.components.iter().map(|axis| axis.len));
+        if self.is_one_loop(walk) && even_steps && same_axes { positions.listing() } else { None }
     }
 
-    /// The positions of a walk along one axis, where a plan knows them and none is
-    /// nowhere: each is an entry of the one loop over entries.
+    /// The positions of a walk along one axis, if a plan holds them and every index selects
+    /// something. `None` unless each index is an entry of the walk's only loop over entries.
     pub(super) fn known(&self, walk: &Walk) -> Option<&'a [u32]> {
         let positions = self.positions?;
-        let along = positions.are_along(walk.components.iter().map(|one| one.len));
-        if self.is_one_loop(walk) && along { positions.all() } else { None }
+        let same_axes = positions.are_along(walk.components.iter().map(|axis| axis.len));
+        if self.is_one_loop(walk) && same_axes { positions.all() } else { None }
     }
 
-    /// Whether the one loop over entries goes through all indices as they are
-    /// stored.
+    /// Whether a walk has one loop over entries, which reads all indices in the order in which they
+    /// are stored.
     fn is_one_loop(&self, walk: &Walk) -> bool {
         let [entries] = walk.nest() else { return false };
         entries.entries
@@ -191,18 +193,18 @@ impl<'a> Indices<'a> {
             && walk.base.indices == 0
     }
 
-    /// How many updates each target of a walk gets, where a plan knows: its
-    /// loops go over all indices, and lanes share these.
+    /// The number of updates that each target of a walk gets, if a plan knows it. `None` unless the
+    /// loops over entries read all indices, and all other loops share these.
     pub(super) fn counts(&self, walk: &Walk) -> Option<&'a [u32]> {
         let positions = self.positions?;
-        let entries = walk.loops.iter().filter(|one| one.entries).map(|one| one.len);
+        let entries = walk.loops.iter().filter(|level| level.entries).map(|level| level.len);
         let all = entries.product::<usize>() * walk.components.len() == self.layout().len();
-        let shared = walk.loops.iter().all(|one| one.entries || !one.reads_indices());
-        let same = positions.are_along(walk.components.iter().map(|one| one.len));
-        if all && shared && same { positions.counts().ok() } else { None }
+        let shared = walk.loops.iter().all(|level| level.entries || !level.reads_indices());
+        let same_axes = positions.are_along(walk.components.iter().map(|axis| axis.len));
+        if all && shared && same_axes { positions.counts().ok() } else { None }
     }
 
-    /// The plan that these were made from.
+    /// The plan that holds these indices, if one does.
     pub(crate) fn positions(&self) -> Option<&'a Positions> {
         self.positions
     }
@@ -215,26 +217,27 @@ impl<'a> Indices<'a> {
         self.layout().shape()
     }
 
-    /// The size of an index in bytes.
+    /// Size of an index in bytes.
     pub(super) fn size(&self) -> usize {
         self.kind.size
     }
 
+    /// Address of the first index.
     pub(super) fn start(&self) -> *const u8 {
         self.array.start()
     }
 
-    /// The lane that starts at an offset of so many bytes.
-    pub(super) fn lane(&self, at: isize, step: isize) -> Lane {
-        Lane { start: self.start().wrapping_offset(at), step }
+    /// The lane that starts `offset` bytes after the first index, with a distance of `step` bytes
+    /// from one index to the next.
+    pub(super) fn lane(&self, offset: isize, step: isize) -> Lane {
+        Lane { start: self.start().wrapping_offset(offset), step }
     }
 
-    /// Writes the offsets that as many indices of a lane select as there are
-    /// slots, and tells whether all of them are in bounds, or made so.
+    /// Writes to each slot of `offsets` what the corresponding index of a lane selects. Returns
+    /// whether all indices are in bounds, or mapped into bounds by the policy.
     ///
     /// # Safety
-    /// All indices of the lane are elements of this array, and there are as
-    /// many as `offsets` has room for.
+    /// The lane has as many indices as `offsets` has slots, all of them elements of this array.
     #[allow(unsafe_code)]
     #[inline]
     pub(super) unsafe fn resolve(
@@ -244,32 +247,33 @@ impl<'a> Indices<'a> {
         policy: Policy,
         offsets: &mut [MaybeUninit<isize>],
     ) -> bool {
-        // SAFETY: the caller's promise; `kind` is of their type.
+        // SAFETY: upheld by the caller; `kind` is that of the elements (the invariant).
         unsafe { (self.kind.resolve)(lane, component, policy, offsets) }
     }
 
-    /// The same indices, where each repeats along all axes after this one so
-    /// that it selects a whole row; looked at is little further than the first
-    /// row that differs.
+    /// The same indices with a stride of 0 along all axes after `axis`, if each repeats along these
+    /// axes and so selects a whole row; otherwise `self`. The scan ends soon after the first row
+    /// with different indices.
     pub(crate) fn of_rows(self, axis: usize) -> Self {
-        /// Shorter rows gain nothing from being whole.
-        const WIDE: usize = threshold(8, 4);
+        /// Fewest indices of a row with which a stride of 0 gains anything.
+        const MIN_WIDTH: usize = threshold(8, 4);
         let layout = self.layout();
         let rows: usize = layout.shape()[..=axis].iter().product();
         let width: usize = layout.shape()[axis + 1..].iter().product();
-        if width < WIDE || rows == 0 || !layout.is_dense() || self.positions.is_some() {
+        if width < MIN_WIDTH || rows == 0 || !layout.is_dense() || self.positions.is_some() {
             return self;
         }
         let differ = AtomicBool::new(false);
-        let row = width * self.kind.size;
-        let parts = parallel::parts(Cost::of_bytes(rows.saturating_mul(row))).min(rows);
+        let row_bytes = width * self.kind.size;
+        let parts = parallel::parts(Cost::of_bytes(rows.saturating_mul(row_bytes))).min(rows);
         parallel::run(parts, &|part| {
             for row_number in parallel::share(rows, parts, part) {
                 let lane = Lane {
-                    start: self.start().wrapping_add(row_number * row),
+                    start: self.start().wrapping_add(row_number * row_bytes),
                     step: self.kind.size as isize,
                 };
-                // SAFETY: rows follow each other in the array (`is_dense`).
+                // SAFETY: the rows are contiguous in the array (`is_dense`), and none is empty
+                // (`MIN_WIDTH`).
                 #[allow(unsafe_code)]
                 let same = unsafe { (self.kind.all_same)(lane, width) };
                 if !same || differ.load(Ordering::Relaxed) {
@@ -283,7 +287,8 @@ impl<'a> Indices<'a> {
         Indices { array: self.array.repeating_from(axis + 1), ..self }
     }
 
-    /// The same indices, each once where it repeats along the last axes.
+    /// The same indices with a stride of 0 along as many of the last axes as each repeats along, so
+    /// that each is stored once.
     pub(super) fn without_repeats(self) -> Self {
         let repeated = |axis: usize| {
             let rows = self.of_rows(axis);
@@ -293,27 +298,27 @@ impl<'a> Indices<'a> {
         (0..self.shape().len().saturating_sub(1)).find_map(repeated).unwrap_or(self)
     }
 
-    /// Whether there are many, that take at least four times as many bytes as a
-    /// target, none of which stands for several updates.
-    pub(crate) fn outweigh(&self, target: usize) -> bool {
-        /// From how many on it matters.
+    /// Whether these are many indices, take at least four times `target_bytes`, and each stands for
+    /// one update.
+    pub(crate) fn outweigh(&self, target_bytes: usize) -> bool {
+        /// Fewest indices with which the difference matters.
         const MANY: usize = threshold(1 << 10, 16);
         let layout = self.layout();
         let own = |axis: usize| layout.shape()[axis] <= 1 || layout.stride(axis) != 0;
         let count = layout.len();
         count >= MANY
-            && count.saturating_mul(self.kind.size) >= target.saturating_mul(4)
+            && count.saturating_mul(self.kind.size) >= target_bytes.saturating_mul(4)
             && self.positions.is_none()
             && (0..layout.shape().len()).all(own)
     }
 
-    /// Whether each number of an index can be mapped as this policy does: not
-    /// onto an axis without elements.
+    /// Whether the policy can map every number of an index into bounds. Clipping and wrapping need
+    /// axes with elements.
     pub(super) fn can_map(policy: Policy, components: &[Component]) -> bool {
-        !matches!(policy, Policy::Clip | Policy::Wrap) || components.iter().all(|one| one.len > 0)
+        !matches!(policy, Policy::Clip | Policy::Wrap) || components.iter().all(|axis| axis.len > 0)
     }
 
-    /// Whether all indices are within the axes that their numbers select along.
+    /// Whether all indices are in bounds of the axes along which their numbers select.
     #[inline(never)]
     pub(super) fn inside(&self, components: &[Component]) -> bool {
         let rank = self.layout().shape().len();
@@ -323,14 +328,13 @@ impl<'a> Indices<'a> {
             || self.components_inside(axes, components)
     }
 
-    /// Refuses indices outside `-len..=len - 1`, naming the first in row-major
-    /// order.
+    /// Returns an error for the first index in row-major order that is outside `-len..=len - 1`.
     pub(crate) fn check(&self, along: Along<'_>) -> Result<()> {
         let axes = self.layout().shape().len() - usize::from(along.tuples);
-        let apart = if along.tuples { self.layout().stride(axes) } else { 0 };
+        let number_step = if along.tuples { self.layout().stride(axes) } else { 0 };
         let component = |(number, &len): (usize, &usize)| {
-            // Nobody asks where they select.
-            Component { len, step: 0, at: apart.wrapping_mul(number as isize) }
+            // Only the bounds are checked: the step along the axis does not matter.
+            Component { len, step: 0, at: number_step.wrapping_mul(number as isize) }
         };
         let components: Components = along.lens.iter().enumerate().map(component).collect();
         let known = self.layout().is_empty() || self.positions.is_some();
@@ -340,39 +344,40 @@ impl<'a> Indices<'a> {
         Err(self.first_outside(along))
     }
 
-    /// Whether the numbers over the first `axes` axes are all within the axes of their
-    /// components.
+    /// Whether all numbers of all indices are in bounds of the axes of their components. The first
+    /// `axes` axes of the array hold indices; the rest, if any, the numbers of each.
     fn components_inside(&self, axes: usize, components: &[Component]) -> bool {
-        /// Of so many indices nobody asks for help.
+        /// Most contiguous indices that are checked at once, on the calling thread.
         const FEW: usize = threshold(4 << 10, 4);
         if let Some([count, numbers, ..]) = self.layout().blocks([axes, usize::MAX, usize::MAX]) {
             if count <= FEW {
                 let lane = self.lane(0, (numbers * self.kind.size) as isize);
-                // SAFETY: so many follow each other, of so many numbers (`blocks`).
+                // SAFETY: `count` contiguous indices, of `numbers` contiguous numbers each, are all
+                // of the array (`blocks`).
                 #[allow(unsafe_code)]
                 return unsafe { self.lane_inside(lane, count, components) };
             }
         }
-        let loops = self.lanes(axes);
-        let (lane, around) = match loops.split_last() {
+        let loops = self.nest_over(axes);
+        let (run, around) = match loops.split_last() {
             Some((last, around)) => (*last, around),
             None => (Loop::ONCE, &[][..]),
         };
         let outside = AtomicBool::new(false);
-        let indices = (iterations(around) * lane.len).saturating_mul(components.len());
+        let indices = (iterations(around) * run.len).saturating_mul(components.len());
         let parts = parallel::parts(Cost::of_looking(indices.saturating_mul(self.kind.size)));
         let over_lanes = iterations(around) >= parts;
         parallel::run(parts, &|part| {
-            let whole = if over_lanes { iterations(around) } else { lane.len };
+            let whole = if over_lanes { iterations(around) } else { run.len };
             let range = parallel::share(whole, parts, part);
             let (lanes, within) =
-                if over_lanes { (range, 0..lane.len) } else { (0..iterations(around), range) };
+                if over_lanes { (range, 0..run.len) } else { (0..iterations(around), range) };
             let mut cursor = Cursor::new(around, Offsets::ZERO, lanes.start);
             for _ in lanes {
                 let (place, _) = cursor.take(1);
-                let place = place.after(within.start, lane.step);
-                let lane = self.lane(place.indices, lane.step.indices);
-                // SAFETY: the loops are those of the array's own axes.
+                let place = place.after(within.start, run.step);
+                let lane = self.lane(place.indices, run.step.indices);
+                // SAFETY: the loops are those over the array's own axes, which do not leave it.
                 #[allow(unsafe_code)]
                 let inside = unsafe { self.lane_inside(lane, within.len(), components) };
                 if !inside {
@@ -383,26 +388,28 @@ impl<'a> Indices<'a> {
         !outside.into_inner()
     }
 
+    /// Whether all numbers of the `count` indices of a lane are in bounds.
+    ///
     /// # Safety
-    /// Of all indices of the lane, all numbers are elements of this array.
+    /// All numbers of all indices of the lane are elements of this array.
     #[allow(unsafe_code)]
     unsafe fn lane_inside(&self, lane: Lane, count: usize, components: &[Component]) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: upheld by the caller; `kind` is that of the elements (the invariant).
         unsafe {
             #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
             if let Some(tuples) = self.tuples(lane, count, components) {
                 return tuples.inside();
             }
-            components.iter().all(|one| {
-                let lane = Lane { start: lane.start.wrapping_offset(one.at), ..lane };
-                (self.kind.all_inside)(lane, count, one.len)
+            components.iter().all(|component| {
+                let lane = Lane { start: lane.start.wrapping_offset(component.at), ..lane };
+                (self.kind.all_inside)(lane, count, component.len)
             })
         }
     }
 
-    /// The loops over the first `axes` axes in the order of memory. An axis
-    /// along which indices are broadcast holds nothing new after its first.
-    fn lanes(&self, axes: usize) -> Loops {
+    /// The loop nest over the first `axes` axes, in the order of memory. Axes along which indices
+    /// are broadcast are left out: they only repeat their first index.
+    fn nest_over(&self, axes: usize) -> Loops {
         let layout = self.layout();
         let mut loops: Loops = (0..axes)
             .map(|axis| Loop {
@@ -410,9 +417,9 @@ impl<'a> Indices<'a> {
                 step: Offsets { indices: layout.stride(axis), ..Offsets::ZERO },
                 entries: false,
             })
-            .filter(|one| one.step.indices != 0)
+            .filter(|level| level.step.indices != 0)
             .collect();
-        loops.sort_by_key(|one| std::cmp::Reverse(one.step.indices.unsigned_abs()));
+        loops.sort_by_key(|level| std::cmp::Reverse(level.step.indices.unsigned_abs()));
         merge(&mut loops);
         loops
     }
@@ -431,7 +438,8 @@ impl<'a> Indices<'a> {
                 .map(|(axis, &at)| at as isize * layout.stride(axis))
                 .sum();
             let number = if tuples { position.last().copied().unwrap_or(0) } else { 0 };
-            // SAFETY: the position is within the array.
+            // SAFETY: the position is within the array, which is not empty; `kind` is that of the
+            // elements (the invariant).
             let index = unsafe { (self.kind.value)(self.start().wrapping_offset(offset)) };
             if let Some(&len) = lens.get(number) {
                 if !(-(len as i128)..len as i128).contains(&index) {
@@ -443,16 +451,17 @@ impl<'a> Indices<'a> {
                     };
                 }
             }
-            // The next position that holds something new.
+            // Advance the odometer to the next position that holds another number.
             let mut axis = position.len();
             loop {
                 let Some(next) = axis.checked_sub(1) else {
-                    // Not reached: somebody has seen an index out of bounds.
+                    // Unreachable: the caller has found an index out of bounds.
                     return Error::IndexOutOfBounds { index, position: vec![], axis: 0, len: 0 };
                 };
                 axis = next;
                 position[axis] += 1;
-                // The numbers of a tuple select along axes of their own.
+                // A stride of 0 repeats the same number. Those of a tuple count all the same: each
+                // selects along an axis of its own.
                 let new = layout.stride(axis) != 0 || (tuples && axis + 1 == position.len());
                 if new && position[axis] < layout.shape()[axis] {
                     break;

@@ -1,4 +1,5 @@
-//! The only code that touches raw memory.
+//! The only code that accesses raw memory (`unsafe`): arrays as bytes with strides, the loops over
+//! them, and the kernels.
 
 mod alloc;
 mod buffer;

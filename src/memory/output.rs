@@ -1,4 +1,4 @@
-//! Results that are filled without being zeroed first.
+//! New arrays that are filled without being zeroed first.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -8,7 +8,8 @@ use ndarray::{Array, ArrayRef, Dimension, ShapeBuilder};
 use super::alloc::{expect_large_writes, reserved};
 use crate::error::{Error, Result};
 
-/// Makes a lifetime the name of one array: two that are made apart never agree.
+/// A brand: an invariant lifetime that identifies one array. The lifetimes of two arrays that are
+/// made by different calls never unify.
 type Brand<'id> = PhantomData<fn(&'id ()) -> &'id ()>;
 
 /// An array none of whose elements has been written.
@@ -23,27 +24,27 @@ impl<'id, T, D: Dimension> Fresh<'id, T, D> {
     }
 }
 
-/// A proof that every element of the [`Fresh`] array of this name has been
-/// written.
+/// A proof that every element of the [`Fresh`] array of this brand has been written.
 ///
-/// Invariant: made in this module's parent alone, by what wrote them.
+/// Invariant: made only within this module's parent, by the code that has written them.
 #[derive(Debug)]
 pub(crate) struct Filled<'id>(Brand<'id>);
 
 impl Filled<'_> {
+    /// A proof without a check.
+    ///
     /// # Safety
-    /// Every element of the array that `'id` names holds a value.
+    /// Every element of the array of brand `'id` holds a value.
     #[allow(unsafe_code)]
     pub(super) unsafe fn promised() -> Self {
         Filled(PhantomData)
     }
 }
 
-/// A new array of this shape, whose axes lie in memory in the order and the
-/// direction that `strides` has them, or in row-major order, filled by `fill`.
+/// A new array of this shape, filled by `fill`. In memory its axes have the order and the
+/// directions (signs) of `strides`; without `strides` the array is row-major.
 ///
-/// Where that ends early, by an error or a panic, the memory is freed and no
-/// element is dropped.
+/// Where `fill` returns an error or panics, the memory is freed and no element is dropped.
 pub(crate) fn filled<T, D: Dimension>(
     shape: D,
     strides: Option<&[isize]>,
@@ -52,13 +53,14 @@ pub(crate) fn filled<T, D: Dimension>(
     let mut made = unwritten(shape, strides);
     let array = made.as_mut().map_err(|error| error.clone())?;
     let Filled(_) = fill(Fresh { array, brand: PhantomData })?;
-    // SAFETY: the proof carries the name of this array.
+    // SAFETY: `fill` has returned a proof of the brand of this array (`Filled`), so every element
+    // holds a value.
     #[allow(unsafe_code)]
     made.map(|array| unsafe { array.assume_init() })
 }
 
-/// Memory for an array, apart from [`filled`] so that it is compiled once for
-/// each type of elements and not for each call.
+/// A new array none of whose elements is initialised. Separate from [`filled`] so that it is
+/// compiled once for each element type, and not once for each `fill`.
 #[inline(never)]
 fn unwritten<T, D: Dimension>(
     shape: D,
@@ -67,17 +69,17 @@ fn unwritten<T, D: Dimension>(
     let len = checked_len(shape.slice(), size_of::<T>())?;
     let mut elements = reserved::<MaybeUninit<T>>(len)?;
     expect_large_writes(elements.as_mut_ptr().cast(), len * size_of::<T>());
-    // SAFETY: there is room for `len`, and `MaybeUninit` needs no value.
+    // SAFETY: the capacity is at least `len` (`reserved`), and a `MaybeUninit` needs no value.
     #[allow(unsafe_code)]
     unsafe {
         elements.set_len(len);
     }
-    arrange(elements, shape, strides)
+    with_layout(elements, shape, strides)
 }
 
-/// An array laid out like one of references, with clones of what they refer to.
+/// An array of clones of the referenced elements, with the layout of the array of references.
 ///
-/// Elements that need dropping come this way: a vector owns what a panic leaves.
+/// For elements that need dropping: if a clone panics, the `Vec` drops those made before.
 pub(crate) fn cloned<T: Clone, D: Dimension>(references: &Array<&T, D>) -> Result<Array<T, D>> {
     let len = checked_len(references.shape(), size_of::<T>())?;
     let mut elements = reserved(len)?;
@@ -86,23 +88,22 @@ pub(crate) fn cloned<T: Clone, D: Dimension>(references: &Array<&T, D>) -> Resul
         None => elements.extend(references.iter().copied().cloned()),
     }
     let strides = references.as_slice_memory_order().map(|_| references.strides());
-    arrange(elements, references.raw_dim(), strides)
+    with_layout(elements, references.raw_dim(), strides)
 }
 
-/// Lays `shape` over as many elements in the order of memory, with strides of
-/// the same order and signs as these.
+/// An array of this shape over elements in memory order, with strides of the order and signs of
+/// `strides`; without them row-major.
 ///
-/// Private to this module, whose callers have counted the elements by
-/// [`checked_len`].
-fn arrange<T, D: Dimension>(
+/// Private to this module: its callers have computed the number of elements by [`checked_len`].
+fn with_layout<T, D: Dimension>(
     elements: Vec<T>,
     shape: D,
     strides: Option<&[isize]>,
 ) -> Result<Array<T, D>> {
     assert_eq!(elements.len(), shape.size(), "a shape has a place for every element");
     let Some(strides) = strides.filter(|_| !elements.is_empty()) else {
-        // SAFETY: there are as many elements as the shape has places, and no
-        // product of its lengths overflows (`checked_len`).
+        // SAFETY: the number of elements is that of the shape (asserted above), and no product of
+        // its lengths overflows (the callers' `checked_len`).
         #[allow(unsafe_code)]
         return Ok(unsafe { Array::from_shape_vec_unchecked(shape, elements) });
     };
@@ -111,9 +112,9 @@ fn arrange<T, D: Dimension>(
     for (magnitude, stride) in magnitudes.slice_mut().iter_mut().zip(strides) {
         *magnitude = stride.unsigned_abs();
     }
-    let laid = Array::from_shape_vec(shape.strides(magnitudes), elements);
-    // Only a shape that does not fit its elements is refused.
-    let mut array = laid.map_err(|_| Error::SizeOverflow {
+    let array = Array::from_shape_vec(shape.strides(magnitudes), elements);
+    // Action not fail: only a shape that does not match its elements is refused.
+    let mut array = array.map_err(|_| Error::SizeOverflow {
         shape: lengths.slice().to_vec(),
         element_size: size_of::<T>(),
     })?;
@@ -123,9 +124,9 @@ fn arrange<T, D: Dimension>(
     Ok(array)
 }
 
-/// The number of elements of an array of `shape`, where neither it nor the
-/// number of bytes overflows what an allocation may hold. As ndarray demands,
-/// the lengths that are not 0 must fit by themselves.
+/// The number of elements of an array of `shape`; an error where an allocation cannot hold that
+/// many elements of `size` bytes. As ndarray requires, the product of the lengths other than 0
+/// must fit even where some length is 0.
 fn checked_len(shape: &[usize], size: usize) -> Result<usize> {
     let too_large = || Error::SizeOverflow { shape: shape.to_vec(), element_size: size };
     let mut nonzero = 1_usize;

@@ -1,4 +1,8 @@
-//! Scatters: combines updates with what indices select.
+//! Scatters: combines updates with the elements of a target that indices select.
+//!
+//! ```text
+//! for k in entries { target[indices[k]] = reduce(target[indices[k]], updates[k]) }
+//! ```
 
 mod bins;
 mod split;
@@ -18,7 +22,7 @@ use crate::index::Policy;
 use crate::reduction::Reduction;
 use split::run;
 
-/// A scatter whose axes are being named.
+/// A scatter whose axes are still to be named.
 ///
 /// Invariant: `how` was made for the element types of target and updates.
 pub(crate) struct Scattering<'a> {
@@ -28,18 +32,18 @@ pub(crate) struct Scattering<'a> {
     how: How<'a>,
 }
 
-/// What becomes of a target and its update.
+/// How an update is combined with its target element.
 enum How<'a> {
-    /// The update takes the target's place.
+    /// The update overwrites it.
     Overwrite(Copier),
-    /// They are reduced; `init` tells whether the value that the target holds
-    /// takes part.
+    /// The two are reduced; `init` is whether the value that the target holds at first takes
+    /// part in the reduction.
     Reduce { kernels: &'static Kernels, reduction: Reduction, init: bool },
-    /// A function of the caller's.
+    /// A function of the caller's changes it.
     Fold(&'a dyn Kernel),
 }
 
-/// A function of the caller's, made for the types of its arguments.
+/// The kernel for a function of the caller's.
 pub(crate) struct Folding<'f, A, U, F>(Fold<'f, A, U, F>);
 
 impl<'f, A, U, F: Fn(&mut A, &U) + Sync> Folding<'f, A, U, F> {
@@ -49,7 +53,7 @@ impl<'f, A, U, F: Fn(&mut A, &U) + Sync> Folding<'f, A, U, F> {
 }
 
 impl<'a> Scattering<'a> {
-    /// Updates take the place of what indices select.
+    /// Updates overwrite the elements that indices select.
     pub(crate) fn overwrite<A, D, U>(
         target: &'a mut ArrayRef<A, D>,
         updates: &'a ArrayRef<A, U>,
@@ -71,8 +75,7 @@ impl<'a> Scattering<'a> {
         Scattering { target: StridedMut::of(target), updates: Strided::of(updates), indices, how }
     }
 
-    /// Updates are reduced with what indices select, by the kernels of their
-    /// type.
+    /// Updates are reduced with the elements that indices select, by the kernels of their type.
     pub(crate) fn reduce<A, D, U>(
         target: &'a mut ArrayRef<A, D>,
         updates: &'a ArrayRef<A, U>,
@@ -90,7 +93,7 @@ impl<'a> Scattering<'a> {
         Scattering { target: StridedMut::of(target), updates: Strided::of(updates), indices, how }
     }
 
-    /// A function changes what indices select by updates.
+    /// A function changes the elements that indices select by their updates.
     pub(crate) fn fold<A, D, U, V, F>(
         target: &'a mut ArrayRef<A, D>,
         updates: &'a ArrayRef<U, V>,
@@ -112,9 +115,9 @@ impl<'a> Scattering<'a> {
         self.target.layout()
     }
 
-    /// Runs over the axes that `name` names. False where an index is out of
-    /// bounds and the policy refuses it: then the target may have been written
-    /// to, unless `untouched` asks that it be not.
+    /// Runs the scatter over the axes that `name` names. Returns false where an index is out of
+    /// bounds and the policy refuses it; the target may have been written to then, unless
+    /// `untouched`.
     pub(crate) fn run(
         &self,
         policy: Policy,
@@ -128,15 +131,16 @@ impl<'a> Scattering<'a> {
             return Ok(true);
         };
         assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
-        // Where a target can be discarded, an index is checked where it is used;
-        // but not where it stands for many updates, and looking at it once is
-        // little work. Few indices are all resolved before the first is used.
-        let on_the_way = || walk.loops.iter().all(|one| one.step.indices != 0);
-        let unchecked = policy != Policy::Refuse
+        // Indices need no check in advance where the policy refuses none; where a plan has
+        // checked them; where the target may be discarded and each index has one update only, so
+        // that it is checked when it is resolved (an index of many updates is cheap to check in
+        // advance); and where there are so few that all are resolved before the first write.
+        let one_update_each = || walk.loops.iter().all(|level| level.step.indices != 0);
+        let skips_check = policy != Policy::Refuse
             || self.indices.positions().is_some()
-            || (!untouched && on_the_way())
+            || (!untouched && one_update_each())
             || (self.how.writes_after_resolving() && self.is_chunk(walk));
-        if !unchecked && !self.indices.inside(&walk.components) {
+        if !skips_check && !self.indices.inside(&walk.components) {
             return Ok(false);
         }
         let pass = Pass { scattering: self, policy };
@@ -158,14 +162,14 @@ impl<'a> Scattering<'a> {
 }
 
 impl Scattering<'_> {
-    /// The same where arrays are dense and elements few, of axes that are named; else nothing.
-    /// False where an index is refused, before anything is written.
+    /// Runs the scatter where all arrays are dense and elements are few; otherwise returns `None`.
+    /// Returns `Some(false)` where an index is refused, before anything is written.
     pub(crate) fn run_few(&self, policy: Policy, named: Named<'_>) -> Option<bool> {
         let selected = (self.target.start(), self.target.layout());
         let listed = (self.updates.start().cast_mut(), self.updates.layout());
         let few = Few::of(policy, named, selected, self.indices, listed)?;
-        // SAFETY: kernels for the types of these arrays (`How`), which are borrowed, the
-        // target exclusively.
+        // SAFETY: the kernels are for the element types of these arrays (invariant of
+        // `Scattering`), and the arrays are borrowed, the target exclusively (`StridedMut`).
         #[allow(unsafe_code)]
         let run = |kernels: &[&dyn Kernel]| unsafe {
             few.run(|tile| kernels.iter().for_each(|kernel| kernel.run(tile)))
@@ -188,16 +192,16 @@ impl Scattering<'_> {
         })
     }
 
-    /// Whether all entries are resolved before the first is used, on however many
-    /// threads: loops over entries are not cut.
+    /// Whether all entries are resolved before the first is used, on any number of threads: loops
+    /// over entries are not split between threads.
     fn is_chunk(&self, walk: &Walk) -> bool {
         walk.is_at_once(self.updates.layout().size())
-            || (walk.loops.iter().all(|one| one.entries) && is_chunk(&walk.loops))
+            || (walk.loops.iter().all(|level| level.entries) && is_chunk(&walk.loops))
     }
 }
 
 impl How<'_> {
-    /// Whether a chunk of indices is resolved before anything is written for it.
+    /// Whether a chunk of indices is resolved before the first of its updates is written.
     fn writes_after_resolving(&self) -> bool {
         match self {
             How::Overwrite(_) | How::Fold(_) => true,
@@ -208,19 +212,19 @@ impl How<'_> {
     }
 }
 
-/// How many entries each target sees, at most.
+/// The largest number of updates that one target element can get.
 fn entries(loops: &[Loop]) -> usize {
-    loops.iter().filter(|one| one.entries).map(|one| one.len).product()
+    loops.iter().filter(|level| level.entries).map(|level| level.len).product()
 }
 
-/// Walks over the arrays of a scatter.
+/// A scatter with the policy of its call.
 struct Pass<'p> {
     scattering: &'p Scattering<'p>,
     policy: Policy,
 }
 
 impl Pass<'_> {
-    /// Walks with one kernel after the other; false where an index is refused.
+    /// Runs one kernel after the other over all entries; returns false where an index is refused.
     fn run(&self, walk: &mut Walk, kernels: &[&dyn Kernel]) -> bool {
         let reduces = matches!(self.scattering.how, How::Reduce { .. });
         let size = self.scattering.updates.layout().size();
@@ -231,7 +235,7 @@ impl Pass<'_> {
         })
     }
 
-    /// Walks with the copy kernel that serves the loops.
+    /// Runs the copy kernel for the row of each walk; returns false where an index is refused.
     fn copy(&self, walk: &mut Walk, copier: Copier) -> bool {
         let rest = walk.order(Order::Selected(0));
         std::iter::once(&*walk)
@@ -241,8 +245,9 @@ impl Pass<'_> {
 
     fn walk(&self, walk: &Walk, kernel: &dyn Kernel) -> bool {
         let scattering = self.scattering;
-        // SAFETY: the walk was made of the layouts of these arrays (`Axes`), and
-        // the kernel for their types (`How`).
+        // SAFETY: the walk was made from the layouts of these arrays (`Axes`), the target of
+        // which is borrowed exclusively (`StridedMut`), and the kernel was made for their element
+        // types (invariant of `Scattering`).
         #[allow(unsafe_code)]
         unsafe {
             run(
@@ -256,7 +261,8 @@ impl Pass<'_> {
     }
 }
 
-/// What counts can hold, with one for the value that a target held.
+/// Refuses more updates of one target than a `u32` counts, with one more for the value that the
+/// target held.
 fn countable(entries: usize) -> Result<()> {
     if u32::try_from(entries).is_ok_and(|entries| entries < u32::MAX) {
         return Ok(());
@@ -264,22 +270,28 @@ fn countable(entries: usize) -> Result<()> {
     Err(Error::AllocationFailed { bytes: entries.saturating_mul(16) })
 }
 
-/// Whether each index selects a row, and dividing all rows costs less than
-/// sorting the updates.
+/// Whether a mean is taken row by row: each index selects a row, and dividing all rows of the
+/// target costs less than sorting the updates.
 fn means_by_rows(walk: &Walk) -> bool {
-    let rows = walk.loops.iter().any(|one| !one.reads_indices() && one.len >= combine::WIDE_ROW);
+    let rows =
+        walk.loops.iter().any(|level| !level.reads_indices() && level.len >= combine::WIDE_ROW);
     rows && !is_sparse(walk)
 }
 
-/// Whether updates touch little of the target.
+/// Whether updates reach at most a small part of the target.
 fn is_sparse(walk: &Walk) -> bool {
-    let targets = walk.components.iter().map(|one| one.len).product::<usize>();
+    let targets = walk.components.iter().map(|component| component.len).product::<usize>();
     targets / 4 > entries(&walk.loops)
 }
 
 impl Pass<'_> {
-    /// The mean of rows: the target holds its own sums, and one count serves a
-    /// row.
+    /// The mean of rows:
+    ///
+    /// ```text
+    /// for k in entries { counts[indices[k]] += 1 }
+    /// for k in entries { target[indices[k], ..] += updates[k, ..] }
+    /// for row in target { if counts[row] > 0 { target[row, ..] /= counts[row] + init } }
+    /// ```
     fn mean_by_rows(&self, walk: &mut Walk, kernels: &Kernels, init: bool) -> Result<bool> {
         countable(entries(&walk.loops))?;
         let (Some(start), Some(add), Some(row)) =
@@ -292,15 +304,16 @@ impl Pass<'_> {
         if let Some(slots) = counts.uncounted() {
             let counting = (counts.loops.clone(), counts.components.clone());
             let (counted, _) = Walk::new(counting.0, counting.1, Order::Selected(0));
-            let one = 1_u32;
-            let arrays = (slots, (&raw const one).cast());
+            let update = 1_u32;
+            let arrays = (slots, (&raw const update).cast());
             let indices = (Some(self.scattering.indices), self.policy);
             let kernel = Plain(combine::count);
-            // SAFETY: the loops are those of the target, with the counts' own
-            // steps in its place (`Counts`); one value stands for all updates.
+            // SAFETY: the loops are those over the target, but with the strides of the counts in
+            // place of the target's (`Counts::loops`), the counts are borrowed exclusively, and
+            // all steps in the updates are 0, so that one value serves as all of them.
             #[allow(unsafe_code)]
-            let all = unsafe { run(&counted, indices, arrays, size_of::<u32>(), &kernel) };
-            if !all {
+            let accepted = unsafe { run(&counted, indices, arrays, size_of::<u32>(), &kernel) };
+            if !accepted {
                 return Ok(false);
             }
         }
@@ -314,7 +327,9 @@ impl Pass<'_> {
         let divide = Divide { row, size, init };
         for walk in std::iter::once(&divided).chain(rest.as_deref()) {
             let arrays = (self.scattering.target.start(), counts.start());
-            // SAFETY: these loops go over all targets and their counts.
+            // SAFETY: these loops iterate over all targets and their counts (`Counts::divide`);
+            // the target is borrowed exclusively (`StridedMut`), and `divide` is for its elements
+            // and `u32` counts.
             #[allow(unsafe_code)]
             unsafe {
                 run(walk, (None, Policy::Refuse), arrays, size_of::<u32>(), &divide);
@@ -323,7 +338,7 @@ impl Pass<'_> {
         Ok(true)
     }
 
-    /// Values that build up beside their targets.
+    /// Reductions that accumulate in buffers of their own and then write the target.
     fn wide(
         &self,
         walk: &Walk,
@@ -334,8 +349,8 @@ impl Pass<'_> {
         countable(entries(&walk.loops))?;
         let scattering = self.scattering;
         let (target, updates) = (&scattering.target, &scattering.updates);
-        // SAFETY: the layouts are those of the arrays, the first of which nobody else
-        // uses meanwhile.
+        // SAFETY: the layouts are those of the arrays; nothing else uses the target meanwhile,
+        // since it is borrowed exclusively (`StridedMut`).
         #[allow(unsafe_code)]
         let dense = unsafe {
             combine::Dense::of(target.start(), target.layout())

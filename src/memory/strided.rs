@@ -1,9 +1,8 @@
-//! Strided arrays without their types.
+//! Strided arrays without their element types.
 //!
-//! Everything below the traits is compiled once, in this crate, because it sees
-//! arrays as bytes: where the first element lies, lengths, strides, and how many
-//! bytes an element takes. Such an array is made from an ndarray and from
-//! nothing else, so every element that its shape names lies in memory that it
+//! Everything below the traits is compiled once, in this crate, since it sees arrays as bytes: a
+//! pointer to the first element, lengths, strides, and the size of an element. Such an array is
+//! only ever made from an ndarray, so every element that its shape describes is in memory that it
 //! borrows.
 
 use std::marker::PhantomData;
@@ -11,17 +10,17 @@ use std::mem::MaybeUninit;
 
 use ndarray::{ArrayRef, Dimension};
 
-/// Lengths and strides of an array.
+/// The shape, strides and element size of an array.
 ///
-/// Invariant: they are those of an ndarray that is borrowed for `'a`, whose
-/// elements have `size` bytes.
+/// Invariant: they are those of an ndarray that is borrowed for `'a`, whose elements have `size`
+/// bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout<'a> {
     shape: &'a [usize],
+    /// In elements.
     strides: &'a [isize],
     size: usize,
-    /// From this axis on elements repeat: each is taken for the first along
-    /// the axis.
+    /// The first axis of those whose stride is taken to be 0, since elements repeat along them.
     repeats_from: usize,
 }
 
@@ -30,8 +29,8 @@ impl<'a> Layout<'a> {
         Layout { shape, strides, size, repeats_from: usize::MAX }
     }
 
-    /// The layout of the same array, of which only the first elements along
-    /// each axis from this one on are looked at.
+    /// This layout with a stride of 0 along all axes from `axis` on: only the first element along
+    /// each of them is read.
     pub(super) fn repeating_from(self, axis: usize) -> Self {
         Layout { repeats_from: axis, ..self }
     }
@@ -45,12 +44,12 @@ impl<'a> Layout<'a> {
         self.size
     }
 
-    /// Bytes from one element to the next along an axis; 0 where there is no
-    /// next one, because ndarray permits any stride there.
+    /// The stride of an axis in bytes; 0 for an axis of at most one element, where ndarray permits
+    /// any stride.
     ///
-    /// It does not overflow: ndarray keeps the distance of any two elements of
-    /// an array below `isize::MAX` bytes. Only in an array without elements can
-    /// it be wrong, and nobody takes a step there.
+    /// The product does not overflow: ndarray keeps the distance between any two elements of an
+    /// array below `isize::MAX` bytes. Only in an array without elements can it wrap around, and
+    /// the stride is not used there.
     #[inline]
     pub(super) fn stride(&self, axis: usize) -> isize {
         if self.shape[axis] <= 1 || axis >= self.repeats_from {
@@ -59,12 +58,12 @@ impl<'a> Layout<'a> {
         self.strides[axis].wrapping_mul(self.size as isize)
     }
 
-    /// Whether elements follow each other in row-major order.
+    /// Whether the array is dense: contiguous in row-major order.
     pub(super) fn is_dense(&self) -> bool {
         self.dense_bytes().is_some()
     }
 
-    /// How many bytes the elements have, where they follow each other in row-major order.
+    /// The size of the array in bytes, if it is dense.
     pub(super) fn dense_bytes(&self) -> Option<usize> {
         let mut count = 1_usize;
         for (&len, &stride) in self.shape.iter().zip(self.strides).rev() {
@@ -76,8 +75,9 @@ impl<'a> Layout<'a> {
         (self.repeats_from >= self.shape.len()).then_some(count.wrapping_mul(self.size))
     }
 
-    /// The products of the lengths before, between and behind these axes, which rise; nothing
-    /// where elements do not follow each other in the order of the axes.
+    /// The array as one of four axes, merged from its own: the products of the lengths before,
+    /// between and behind the three `axes`, which ascend and may be past the last axis. `None` if
+    /// the array is not dense.
     #[inline]
     pub(super) fn blocks(&self, axes: [usize; 3]) -> Option<[usize; 4]> {
         let (shape, strides, mut end) = (self.shape, self.strides, self.shape.len());
@@ -103,7 +103,8 @@ impl<'a> Layout<'a> {
         Some([block(0)?, second, third, last])
     }
 
-    /// Length by length: a comparison of memory would wait for shapes that have just been written.
+    /// Whether the two shapes are equal. They are compared length by length: the wide loads of a
+    /// `memcmp` would wait for lengths that have just been stored (store-to-load forwarding).
     #[inline]
     pub(super) fn is_shaped_like(&self, other: &Layout<'_>) -> bool {
         self.shape.iter().eq(other.shape)
@@ -113,8 +114,7 @@ impl<'a> Layout<'a> {
         self.shape.contains(&0)
     }
 
-    /// How many elements there are. The product of an ndarray's lengths does
-    /// not overflow.
+    /// The number of elements. The product of an ndarray's lengths does not overflow.
     pub(crate) fn len(&self) -> usize {
         self.shape.iter().product()
     }
@@ -122,15 +122,15 @@ impl<'a> Layout<'a> {
 
 /// An array that is read.
 ///
-/// Invariant: `start` is the first element of the array of `layout`, whose
-/// elements can be read for `'a`, by any thread.
+/// Invariant: `start` points to the first element of the array of `layout`, whose elements can be
+/// read for `'a`, by any thread.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Strided<'a> {
     start: *const u8,
     layout: Layout<'a>,
 }
 
-// SAFETY: a shared borrow of elements that are `Sync` (`of` asks for it).
+// SAFETY: it is a shared borrow of elements that are `Sync` (required by `of`).
 #[allow(unsafe_code)]
 unsafe impl Sync for Strided<'_> {}
 
@@ -149,8 +149,8 @@ impl<'a> Strided<'a> {
         &self.layout
     }
 
-    /// The same array, of which only the first elements along each axis from
-    /// this one on are looked at.
+    /// This array with a stride of 0 along all axes from `axis` on: only the first element along
+    /// each of them is read.
     pub(super) fn repeating_from(self, axis: usize) -> Self {
         Strided { layout: self.layout.repeating_from(axis), ..self }
     }
@@ -158,9 +158,8 @@ impl<'a> Strided<'a> {
 
 /// An array that is written.
 ///
-/// Invariant: that of [`Strided`], and nothing else reads or writes the
-/// elements for `'a`. No two of them share a byte, since ndarray lends no
-/// mutable view where they do.
+/// Invariant: that of [`Strided`], and nothing else reads or writes the elements for `'a`. No two
+/// elements overlap, since ndarray makes no mutable views of overlapping elements.
 #[derive(Debug)]
 pub(crate) struct StridedMut<'a> {
     start: *mut u8,
@@ -168,9 +167,9 @@ pub(crate) struct StridedMut<'a> {
     borrow: PhantomData<&'a mut [MaybeUninit<u8>]>,
 }
 
-// SAFETY: an exclusive borrow of elements that are `Send` (`of` asks for it).
-// Those who share it write through the pointer by unsafe code alone, which says
-// why no two threads touch one element.
+// SAFETY: it is an exclusive borrow of elements that are `Send` (required by `of`). Threads that
+// share it access the elements only by unsafe code, through the pointer, and that code states why
+// no two threads access the same element.
 #[allow(unsafe_code)]
 unsafe impl Sync for StridedMut<'_> {}
 

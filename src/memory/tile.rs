@@ -6,8 +6,8 @@ use super::indices::elements::Single;
 use super::walk::{Loop, Walk};
 use crate::threshold::threshold;
 
-/// A loop over two arrays: how often, and by how many bytes each iteration moves in
-/// each.
+/// A loop over two arrays: the number of iterations, and the step in bytes from one to the next in
+/// each array.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Steps {
     pub(super) len: usize,
@@ -15,17 +15,17 @@ pub(super) struct Steps {
     pub(super) listed: isize,
 }
 
-/// Where entries lie in the listed array.
+/// The offsets of entries in the listed array, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Places<'t> {
-    /// So many bytes apart.
+    /// Evenly spaced: this distance from one to the next.
     Every(isize),
-    /// At these offsets.
+    /// One offset for each entry.
     Each(&'t [isize]),
 }
 
 impl Places<'_> {
-    /// Where entry number `k` lies.
+    /// The offset of entry number `k`.
     #[inline(always)]
     pub(super) fn at(self, k: usize) -> isize {
         match self {
@@ -35,19 +35,18 @@ impl Places<'_> {
     }
 }
 
-/// The loops that a kernel runs:
+/// The loop nest that a kernel runs:
 ///
 /// ```text
 /// for o in 0..outer.len
 ///   for k in 0..offsets.len()
 ///     for i in 0..inner.len
-///       selected[o * outer + offsets[k] + i * inner]
-///       listed  [o * outer + places [k] + i * inner]
+///       selected[o * outer.selected + offsets[k] + i * inner.selected]
+///       listed  [o * outer.listed   + places [k] + i * inner.listed]
 /// ```
 ///
-/// Whoever makes one promises that all these places are elements of their
-/// arrays, that no other thread uses those that the kernel writes, and that
-/// the two arrays do not overlap.
+/// Invariant (upheld by the constructor's caller): all these are elements of the two arrays, no
+/// other thread uses those that the kernel writes, and the two arrays do not overlap.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tile<'t> {
     pub(super) selected: *mut u8,
@@ -56,33 +55,33 @@ pub(super) struct Tile<'t> {
     pub(super) offsets: &'t [isize],
     pub(super) places: Places<'t>,
     pub(super) inner: Steps,
-    /// The size of an element in bytes.
+    /// Size of an element in bytes.
     pub(super) size: usize,
-    /// Whether what the offsets select is spread over more memory than the
-    /// caches near a core hold, so that asking for it ahead of time pays.
+    /// Whether the offsets select in more memory than L1 and L2 hold, so that prefetching what they
+    /// select pays.
     pub(super) spread: bool,
-    /// How many bytes each offset is apart from the one before, where no index comes in
-    /// between; else 0.
-    pub(super) apart: isize,
-    /// Whether the list, as a whole, comes from so far away that asking for it pays, too.
+    /// The distance in bytes from each offset to the next, if no index is read in between; else 0.
+    pub(super) offset_step: isize,
+    /// Whether the whole listed array is so large that prefetching it pays.
     pub(super) long: bool,
-    /// What is read after this tile.
+    /// The indices that are read after this tile.
     pub(super) next: NextIndices,
 }
 
-/// The indices that a walk reads next, to be asked for ahead of time: chunks are
-/// resolved and worked on in turn, and memory would rest meanwhile.
+/// The indices that a walk reads next, to be prefetched by the kernel: chunks are resolved and
+/// handed to the kernel in turn, and no indices would be on their way from memory meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NextIndices {
-    /// Null where there are none.
+    /// The address of the first index; null if there are none.
     pub(super) start: *const u8,
+    /// The distance in bytes from one index to the next.
     pub(super) step: isize,
 }
 
 impl NextIndices {
     pub(super) const NONE: Self = NextIndices { start: std::ptr::null(), step: 0 };
 
-    /// Asks for those of the block of entries with this number: of tuples, for all of them.
+    /// Prefetches the indices of block number `block` of entries; of tuples, all their numbers.
     #[inline(always)]
     pub(super) fn prefetch(self, block: usize) {
         if !self.start.is_null() {
@@ -93,17 +92,18 @@ impl NextIndices {
     }
 }
 
-/// Entries whose indices share a cache line, where they have 8 bytes.
+/// Number of entries of an unrolled iteration. If indices have 8 bytes, those of a block share a
+/// cache line.
 const BLOCK: usize = 8;
 
 impl<'t> Tile<'t> {
-    /// A tile with the loops of a walk, of no entry yet.
+    /// A tile with the outer and inner loop of a walk, without entries.
     #[inline]
-    pub(super) fn like(walk: &Walk, size: usize, spread: bool) -> Self {
-        let steps = |one: &Loop| Steps {
-            len: one.len,
-            selected: one.step.selected,
-            listed: one.step.listed,
+    pub(super) fn of_walk(walk: &Walk, size: usize, spread: bool) -> Self {
+        let steps = |level: &Loop| Steps {
+            len: level.len,
+            selected: level.step.selected,
+            listed: level.step.listed,
         };
         Tile {
             selected: std::ptr::null_mut(),
@@ -114,14 +114,13 @@ impl<'t> Tile<'t> {
             inner: steps(&walk.inner),
             size,
             spread,
-            apart: 0,
+            offset_step: 0,
             long: false,
             next: NextIndices::NONE,
         }
     }
 
-    /// Asks for the list further on, as much of it as the bytes that are used now, if there is
-    /// much of it.
+    /// Prefetches the listed array ahead of `listed`, as many bytes as are used now, if it is long.
     #[inline(always)]
     pub(super) fn prefetch_list(&self, listed: *const u8, bytes: usize) {
         if self.long {
@@ -129,8 +128,8 @@ impl<'t> Tile<'t> {
         }
     }
 
-    /// Calls `visit` with the places of each entry in the two arrays. For what
-    /// takes but a few instructions: several are done an iteration.
+    /// Calls `visit(selected, listed)` with the two addresses of each entry, in each iteration of
+    /// the outer loop. For a `visit` of a few instructions: the loop is unrolled.
     #[inline(always)]
     pub(super) fn each(&self, visit: impl Fn(*mut u8, *mut u8)) {
         if let (Places::Every(step), Some(ahead)) = (self.places, self.iterations_ahead()) {
@@ -141,23 +140,23 @@ impl<'t> Tile<'t> {
             match self.places {
                 Places::Every(step) => {
                     // Blocks of a constant length, which the compiler unrolls.
-                    let place = |listed: *mut u8, k: usize| {
+                    let entry = |listed: *mut u8, k: usize| {
                         listed.wrapping_offset(step.wrapping_mul(k as isize))
                     };
                     let blocks = self.offsets.chunks_exact(BLOCK);
                     let rest = blocks.remainder();
-                    // What lies further apart is not gone through in order.
-                    let follows = if (0..=64).contains(&step) { BLOCK * step as usize } else { 0 };
+                    // Only entries within a cache line of each other are a stream to prefetch.
+                    let stream = if (0..=64).contains(&step) { BLOCK * step as usize } else { 0 };
                     for (number, block) in blocks.enumerate() {
                         self.next.prefetch(number);
-                        self.prefetch_list(listed, follows);
+                        self.prefetch_list(listed, stream);
                         for k in 0..BLOCK {
-                            visit(selected.wrapping_offset(block[k]), place(listed, k));
+                            visit(selected.wrapping_offset(block[k]), entry(listed, k));
                         }
-                        listed = place(listed, BLOCK);
+                        listed = entry(listed, BLOCK);
                     }
                     for (k, &offset) in rest.iter().enumerate() {
-                        visit(selected.wrapping_offset(offset), place(listed, k));
+                        visit(selected.wrapping_offset(offset), entry(listed, k));
                     }
                 }
                 Places::Each(places) => {
@@ -179,14 +178,16 @@ impl<'t> Tile<'t> {
         }
     }
 
-    /// How many iterations of the outer loop ahead what is selected is asked for, if iterations are far
-    /// apart and go through much memory: processors foresee neither the places of an iteration nor
-    /// that those of the next are as far from each other.
+    /// How many iterations of the outer loop ahead to prefetch selected elements: `None` unless
+    /// iterations are far from each other and together select in much memory. Hardware prefetchers
+    /// predict neither the addresses within an iteration nor that those of the next iteration are
+    /// at the same distances from each other.
     #[inline(always)]
     fn iterations_ahead(&self) -> Option<usize> {
-        /// What iterations that are nearer select lies mostly in lines of the iterations before.
+        /// The least step in bytes: iterations nearer to each other mostly select in the same cache
+        /// lines.
         const NEAR: usize = threshold(128, 8);
-        /// With fewer entries, processors come to the next iterations by themselves.
+        /// The fewest entries: with fewer, out-of-order execution reaches the next iterations.
         const FEW: usize = threshold(8, 2);
         #[inline(never)]
         fn ahead(step: usize, iterations: usize) -> Option<usize> {
@@ -197,8 +198,8 @@ impl<'t> Tile<'t> {
         many.then(|| ahead(self.outer.selected.unsigned_abs(), self.outer.len)).flatten()
     }
 
-    /// What [`each`](Self::each) does, with what is selected so many iterations ahead asked for. Not
-    /// inlined, and not a branch there: iterations of 8 entries would take a fifth longer.
+    /// [`each`](Self::each), with a prefetch of what is selected `ahead` iterations later. Not
+    /// inlined, and not a branch in `each`: iterations of 8 entries would take a fifth longer.
     #[inline(never)]
     fn each_prefetching(&self, step: isize, ahead: usize, visit: impl Fn(*mut u8, *mut u8)) {
         for iteration in 0..self.outer.len {
@@ -212,15 +213,15 @@ impl<'t> Tile<'t> {
         }
     }
 
-    /// The same for what takes a loop of its own.
+    /// [`each`](Self::each) for a `visit` that has a loop of its own, as over a row: not unrolled.
     #[inline(always)]
     pub(super) fn each_row(&self, visit: impl Fn(*mut u8, *mut u8)) {
         self.each_row_ahead(0, |_| {}, visit);
     }
 
-    /// The same for rows; `ahead` is called with what the entry `distance`
-    /// entries later selects, where there is one, and with its place in the list
-    /// where that does not follow from the one before.
+    /// [`each_row`](Self::each_row) with prefetches: before each call of `visit`, `ahead` is called
+    /// with the selected address of the entry `distance` entries later, if there is one, and, if
+    /// entries are not evenly spaced in the listed array, with its listed address.
     #[inline(always)]
     pub(super) fn each_row_ahead(
         &self,
@@ -230,7 +231,7 @@ impl<'t> Tile<'t> {
     ) {
         for iteration in 0..self.outer.len {
             let (selected, mut listed) = self.iteration(iteration);
-            let early = |k: usize| {
+            let prefetch = |k: usize| {
                 if let Some(&later) = self.offsets.get(k + distance) {
                     ahead(selected.wrapping_offset(later));
                 }
@@ -238,7 +239,7 @@ impl<'t> Tile<'t> {
             match self.places {
                 Places::Every(step) => {
                     for (k, &offset) in self.offsets.iter().enumerate() {
-                        early(k);
+                        prefetch(k);
                         if k % BLOCK == 0 {
                             self.next.prefetch(k / BLOCK);
                         }
@@ -248,8 +249,8 @@ impl<'t> Tile<'t> {
                 }
                 Places::Each(places) => {
                     for (k, (&offset, &place)) in self.offsets.iter().zip(places).enumerate() {
-                        early(k);
-                        // These places do not follow each other.
+                        prefetch(k);
+                        // Hardware prefetchers cannot predict these places.
                         if let Some(&later) = places.get(k + distance) {
                             ahead(listed.wrapping_offset(later));
                         }
@@ -260,7 +261,7 @@ impl<'t> Tile<'t> {
         }
     }
 
-    /// Where an iteration of the outer loop begins in the two arrays.
+    /// The addresses (selected, listed) at which an iteration of the outer loop starts.
     #[inline(always)]
     pub(super) fn iteration(&self, iteration: usize) -> (*mut u8, *mut u8) {
         let iteration = iteration as isize;
@@ -268,13 +269,13 @@ impl<'t> Tile<'t> {
         (selected, self.listed.wrapping_offset(iteration.wrapping_mul(self.outer.listed)))
     }
 
-    /// Asks for all that is selected, if that is less than a cache line for each entry and
-    /// one iteration, for the second cache: lines on their way there can be more than those that
-    /// a kernel waits for by itself. For what lies beyond the caches that cores share.
+    /// Prefetches into L2 all that the offsets select, if a row is shorter than a cache line and
+    /// the outer loop has one iteration. More cache lines can be on their way to L2 than a kernel
+    /// has loads in flight by itself. For memory that is not in the last-level cache.
     #[inline(never)]
     pub(super) fn prefetch_selected(&self) {
-        /// Nearer to each other is what sorted indices select, and processors ask for it by
-        /// themselves.
+        /// A distance in bytes: offsets nearer to each other are those of sorted indices, and
+        /// hardware prefetchers predict them.
         const NEAR: usize = 512;
         let mut pairs = self.offsets.windows(2).step_by(64);
         let near = pairs.all(|pair| pair[0].abs_diff(pair[1]) < NEAR);
@@ -285,22 +286,22 @@ impl<'t> Tile<'t> {
         for &offset in self.offsets {
             let first = self.selected.wrapping_offset(offset);
             cpu::prefetch_line_l2(first);
-            // Rows that begin anywhere may end in the line after.
+            // A row that is not aligned may end in the next cache line.
             if first.addr() % 64 + row > 64 {
                 cpu::prefetch_line_l2(first.wrapping_add(row));
             }
         }
     }
 
-    /// Whether this part of the offsets, or more, are those of the entries before them, as
-    /// where indices are sorted. Of a few it does not matter.
+    /// Whether more than `part[0] / part[1]` of the offsets in a sample equal the offset before
+    /// them, as those of sorted indices do. False if there are few, with which it does not matter.
     #[inline(always)]
     pub(super) fn repeats(&self, part: [usize; 2]) -> bool {
         const FEW: usize = threshold(16, 2);
         self.offsets.len() >= FEW && samples_repeat(self.offsets, part)
     }
 
-    /// The tile of these entries alone.
+    /// The tile with only these entries.
     pub(super) fn part(&self, entries: std::ops::Range<usize>) -> Tile<'t> {
         let mut part = *self;
         part.offsets = &self.offsets[entries.clone()];
@@ -315,67 +316,71 @@ impl<'t> Tile<'t> {
     }
 }
 
-/// Whether offsets repeat ([`Tile::repeats`]), as a few of them tell.
+/// Whether more than `part / of` of the offsets in a sample equal the offset before them.
 #[inline(never)]
 fn samples_repeat(offsets: &[isize], [part, of]: [usize; 2]) -> bool {
-    const LOOKS: usize = 32;
-    let pairs = offsets.windows(2).step_by((offsets.len() / LOOKS).max(1));
-    let looks = pairs.len();
-    pairs.filter(|pair| pair[0] == pair[1]).count() * of > looks * part
+    const SAMPLES: usize = 32;
+    let pairs = offsets.windows(2).step_by((offsets.len() / SAMPLES).max(1));
+    let total = pairs.len();
+    pairs.filter(|pair| pair[0] == pair[1]).count() * of > total * part
 }
 
-/// Elements whose positions are known, one after the other: a plan holds them.
+/// Dense elements, and their positions as a plan holds them:
 ///
-/// Whoever makes one promises that all these are elements of their arrays, that
-/// no other thread uses those that are selected, and that the two arrays do not
-/// overlap.
+/// ```text
+/// for k in 0..positions.len()
+///   selected[positions[k]]
+///   listed  [entries[k]]            listed[k] if `entries` is `None`
+/// ```
+///
+/// Invariant (upheld by the constructor's caller): all these are elements of the two arrays, no
+/// other thread uses those that are selected, and the two arrays do not overlap.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known<'t> {
-    /// The elements that are selected among.
+    /// The element at position 0.
     pub(super) selected: *mut u8,
-    /// The elements of the list.
+    /// The first listed element.
     pub(super) listed: *const u8,
     pub(super) positions: &'t [u32],
-    /// Which element of the list belongs to each position; where there is nothing,
-    /// they follow each other.
+    /// The number of the listed element for each position; if `None`, they are in order.
     pub(super) entries: Option<&'t [u32]>,
 }
 
-/// A kernel for known elements of the types that it was made for.
+/// A kernel over [`Known`] elements of the types that it was made for.
 pub(super) type KnownRun = unsafe fn(&Known<'_>);
 
-/// What is done with the elements of a tile.
+/// What is done with the elements of a tile: a copy, a reduction, a call of a function.
 pub(super) trait Kernel: Sync {
-    /// Does it.
+    /// Runs the kernel over a tile.
     ///
     /// # Safety
-    /// The tile is what its documentation promises, of arrays that the kernel
-    /// was made for, and no offset is [`NOWHERE`](super::indices::NOWHERE).
+    /// The invariant of [`Tile`] holds, for arrays that the kernel was made for, and no offset is
+    /// [`NOWHERE`](super::indices::NOWHERE).
     #[allow(unsafe_code)]
     unsafe fn run(&self, tile: &Tile<'_>);
 
-    /// Does what is due where indices select nothing: the same, but every
-    /// offset is `NOWHERE`.
+    /// Runs over a tile whose indices select nothing: every offset is `NOWHERE`. A gather fills its
+    /// output there, a scatter drops the updates.
     ///
     /// # Safety
     /// That of [`run`](Self::run), for the listed array.
     #[allow(unsafe_code)]
     unsafe fn nowhere(&self, tile: &Tile<'_>);
 
-    /// What does the same with elements whose positions are known, of arrays that
-    /// are dense, where there is such a thing.
+    /// The kernel that does the same with [`Known`] elements, if there is one.
     fn known(&self) -> Option<KnownRun> {
         None
     }
 
-    /// What an element starts from that takes no part, where the updates of a target
-    /// come to the same bits in any order, even if some of them are combined with each
-    /// other first. Then all elements are of the type of the updates.
+    /// The neutral element from which accumulators start, if the updates of a target give the same
+    /// bits in any order, even if some of them are combined with each other first. Then all
+    /// elements are of the type of the updates.
     fn any_order(&self) -> Option<Set> {
         None
     }
 
-    /// What does the same with single elements, while their indices are resolved.
+    /// The kernel that does the same with single elements and resolves their indices itself, if
+    /// there is one.
     fn single(&self) -> Option<Single> {
         None
     }
@@ -385,8 +390,7 @@ pub(super) trait Kernel: Sync {
 mod tests {
     use super::*;
 
-    /// One update for a whole row, as often as the row is long, may be more bytes than an
-    /// integer holds.
+    /// A row that repeats one update may have more bytes than a `usize` holds.
     #[test]
     fn rows_of_one_large_update() {
         let half = 1 << (usize::BITS / 2);
@@ -399,7 +403,7 @@ mod tests {
             inner: Steps { len: half, selected: 1, listed: 0 },
             size: half,
             spread: true,
-            apart: 0,
+            offset_step: 0,
             long: false,
             next: NextIndices::NONE,
         };

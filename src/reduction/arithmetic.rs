@@ -1,4 +1,4 @@
-//! What each reduction means for each element type.
+//! The arithmetic of reductions for each element type.
 
 use super::{ReduceElement, Reduction};
 #[cfg(feature = "half")]
@@ -8,45 +8,49 @@ use crate::memory::{
     small_integer,
 };
 
-/// What reductions do with elements of one type.
+/// The arithmetic of reductions of elements of one type.
 pub(crate) trait Arithmetic: Copy + Send + Sync + 'static {
-    /// Sums and products build up in this type.
+    /// The type in which sums, differences and products accumulate.
     type Wide: Copy + Send + Sync + 'static;
-    /// What has the same sums, differences and products down to their bits, where
-    /// `NARROW`.
+    /// A type whose sums, differences and products have the same bits as those of this type, if
+    /// `NARROW`: signed integers share the kernels of unsigned ones.
     type Ring: Arithmetic + Twin<Self>;
-    /// Whether `Wide` is the type itself, so that a target can hold its own
-    /// running sum.
+    /// Whether `Wide` is the type itself, so that a target can be its own accumulator.
     const NARROW: bool;
-    /// Whether sums, products, least and greatest elements are the same bits in any
-    /// order, and in any grouping.
+    /// Whether sums, products, minima and maxima have the same bits in any order of updates, and in
+    /// any grouping.
     const ANY_ORDER: bool = false;
-    /// How values build up that a target cannot hold.
+    /// How reductions accumulate in slots beside their targets, where these cannot be the
+    /// accumulators.
     const WIDE: Widely;
-    /// How many bits integers need, where that decides how a mean is kept.
+    /// The function that finds how many bits integers need, where that decides in which slots a
+    /// mean accumulates.
     const SIGNIFICANT: Option<Significant> = None;
-    /// Divides sums that are elements, where that makes means.
+    /// The function that divides sums of this type by a count, where that makes means.
     const DIVIDE_ROW: Option<DivideRow> = None;
     const ZERO: Self::Wide;
     const ONE: Self::Wide;
-    /// What no element is less than.
+    /// The identity of `greatest`: no element is less.
     const LEAST: Self;
-    /// What no element is greater than.
+    /// The identity of `least`: no element is greater.
     const GREATEST: Self;
-    /// Whether the reduction has a meaning.
+    /// Whether the reduction is defined for the type.
     fn supports(reduction: Reduction) -> bool;
     fn widen(self) -> Self::Wide;
     fn narrow(wide: Self::Wide) -> Self;
     fn add(sum: Self::Wide, update: Self) -> Self::Wide;
     fn sub(difference: Self::Wide, update: Self) -> Self::Wide;
     fn mul(product: Self::Wide, update: Self) -> Self::Wide;
+    /// The minimum; of equal values `self`, and a NaN once there is one.
     fn least(self, update: Self) -> Self;
+    /// The maximum; of equal values `self`, and a NaN once there is one.
     fn greatest(self, update: Self) -> Self;
-    /// The same where elements are reduced one by one.
+    /// [`least`](Self::least), in a form that is faster for elements reduced one by one.
     #[inline(always)]
     fn least_alone(self, update: Self) -> Self {
         self.least(update)
     }
+    /// [`greatest`](Self::greatest), in a form that is faster for elements reduced one by one.
     #[inline(always)]
     fn greatest_alone(self, update: Self) -> Self {
         self.greatest(update)
@@ -61,7 +65,7 @@ macro_rules! element {
     };
 }
 
-/// The parts that all integers share; sums and products wrap.
+/// The items that all integers share; sums, differences and products wrap.
 macro_rules! wrapping_integer {
     ($int:ty, $unsigned:ty) => {
         type Wide = $int;
@@ -114,7 +118,7 @@ macro_rules! integers {
             wrapping_integer!($int, $unsigned);
             const WIDE: Widely = $wide;
             const SIGNIFICANT: Option<Significant> = match size_of::<$int>() {
-                // All of these are small.
+                // Integers of 8 bits are all small, so a scan would gain nothing.
                 1 => None,
                 _ => Some(significant::<$int>),
             };
@@ -128,7 +132,7 @@ integers! {
     i128: u128, large_integer::<i128>; u128: u128, large_integer::<u128>;
 }
 
-/// Integers as wide as an address have the kernels of others of that width.
+/// Integers as wide as an address have the kernels of the fixed-width integers of that width.
 macro_rules! integers_of_addresses {
     ($($width:literal: $signed:ty, $unsigned:ty;)*) => {$(
         #[cfg(target_pointer_width = $width)]
@@ -188,9 +192,9 @@ macro_rules! floats {
             fn greatest(self, update: $float) -> $float {
                 if (self >= update) | self.is_nan() { self } else { update }
             }
-            // Of numbers these are one instruction, which the next update of the same
-            // target need not wait long for. Beside a branch for NaN the compiler makes
-            // no use of vectors, so they are not for rows.
+            // Unless the update is NaN, these are one instruction, so that the next update of
+            // the same target waits less. The branch for NaN keeps the compiler from
+            // vectorising, so rows use `least` and `greatest`.
             #[inline(always)]
             fn least_alone(self, update: $float) -> $float {
                 if update.is_nan() {
@@ -210,7 +214,7 @@ macro_rules! floats {
 }
 floats!(f32, f64);
 
-/// What becomes of a target by an update that is NaN.
+/// The minimum or maximum of a target and an update that is NaN: the first NaN of the two.
 #[cold]
 #[inline(never)]
 fn first_nan<A>(is_nan: bool, held: A, update: A) -> A {
@@ -262,9 +266,9 @@ impl Arithmetic for bool {
     }
 }
 
-/// The bits of a half as integers, which are compared several at a time: one
-/// that is ordered as the numbers are, and that without the sign, in which NaN
-/// exceed infinity.
+/// The bits of a half as integers, so that comparisons are vectorised: an integer that is ordered
+/// as the numbers are, and the magnitude, the bits without the sign, in which every NaN is greater
+/// than infinity.
 #[cfg(feature = "half")]
 struct Order(i16, u16);
 
@@ -272,13 +276,13 @@ struct Order(i16, u16);
 impl Order {
     #[inline(always)]
     fn of(bits: u16) -> Self {
-        let size = bits & 0x7fff;
+        let magnitude = bits & 0x7fff;
         let negative = (bits as i16) < 0;
-        Order(if negative { -(size as i16) } else { size as i16 }, size)
+        Order(if negative { -(magnitude as i16) } else { magnitude as i16 }, magnitude)
     }
 }
 
-/// Half precision: sums, products and means build up in `f32`.
+/// Half precision: sums, differences, products and means accumulate in `f32`.
 #[cfg(feature = "half")]
 macro_rules! halves {
     ($($half:ty),*) => {$(
@@ -346,7 +350,7 @@ macro_rules! complex {
             const ONE: Self = Self::new(1.0, 0.0);
             const WIDE: Widely = running::<Self>;
             const DIVIDE_ROW: Option<DivideRow> = Some(divide_row::<Self>);
-            // `supports` keeps minima and maxima from being asked for.
+            // Never used: `supports` excludes minima and maxima.
             const LEAST: Self = Self::new(0.0, 0.0);
             const GREATEST: Self = Self::new(0.0, 0.0);
 
@@ -373,7 +377,7 @@ macro_rules! complex {
             fn mul(product: Self, update: Self) -> Self {
                 product * update
             }
-            // `supports` keeps minima and maxima from being asked for.
+            // Never called: `supports` excludes minima and maxima.
             fn least(self, _update: Self) -> Self {
                 self
             }

@@ -1,4 +1,4 @@
-//! What all scatters may be told.
+//! The attributes that all scatters share.
 
 use super::Reduction;
 use crate::index::OutOfBounds;
@@ -20,8 +20,8 @@ impl Combining {
     };
 }
 
-/// The methods that the attributes of all scatters share, for a type with a
-/// field `combining` and the constructor that is named.
+/// The methods that the attributes of all scatters share: for a type with a field `combining`, and
+/// the constructor `$start`, which takes an axis if one is named.
 macro_rules! scatter_attributes {
     ($attributes:ident::$start:ident($($axis:ident: $into_axis:ty)?)) => {
         impl $attributes {
@@ -38,31 +38,32 @@ macro_rules! scatter_attributes {
             $crate::reduction::scatter_attributes!(@short $start($($axis: $into_axis)?)
                 mean Mean "Takes the mean of targets and their updates.");
 
-            /// How updates combine with what their target holds.
-            /// [`Reduction::None`](crate::Reduction::None) by default: they
-            /// overwrite it, which elements of any [`Clone`] type can be. What
-            /// else there is for which types stands at
-            /// [`Reduction`](crate::Reduction); of other types it is refused
-            /// by [`UnsupportedReduction`](crate::Error::UnsupportedReduction)
-            /// when the scatter is called. A fold has its function instead,
-            /// and ignores this.
+            /// Sets how updates combine with what their target holds. By
+            /// default, [`Reduction::None`](crate::Reduction::None), they
+            /// overwrite it, for elements of any [`Clone`] type.
+            ///
+            /// [`Reduction`](crate::Reduction) lists the other reductions and
+            /// the element types that have them. For elements of other types
+            /// the scatter returns
+            /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction).
+            /// A fold calls its function instead, and ignores this.
             #[inline]
             pub fn reduction(mut self, reduction: $crate::Reduction) -> Self {
                 self.combining.reduction = reduction;
                 self
             }
 
-            /// Whether the value that a target had before takes part in its
-            /// reduction. `true` by default. With `false`, elements that some
-            /// index touches lose their old value, all others keep it. An
-            /// overwrite and a fold are unaffected.
+            /// Sets whether the value that a target holds before takes part in
+            /// its reduction. `true` by default. With `false`, elements that
+            /// some index selects are reduced from their updates alone; all
+            /// others keep their value. An overwrite and a fold ignore this.
             #[inline]
             pub fn use_init_val(mut self, use_init_val: bool) -> Self {
                 self.combining.use_init_val = use_init_val;
                 self
             }
 
-            /// What to do with an index outside `-len..=len - 1`.
+            /// Sets what to do with an index outside `-len..=len - 1`.
             /// [`OutOfBounds::Error`](crate::OutOfBounds::Error) by default.
             #[inline]
             pub fn out_of_bounds(mut self, mode: $crate::OutOfBounds) -> Self {
@@ -71,8 +72,8 @@ macro_rules! scatter_attributes {
             }
         }
     };
-    (@short $start:ident($($axis:ident: $into_axis:ty)?) $name:ident $reduction:ident $what:literal) => {
-        #[doc = $what]
+    (@short $start:ident($($axis:ident: $into_axis:ty)?) $name:ident $reduction:ident $doc:literal) => {
+        #[doc = $doc]
         ///
         #[doc = concat!(
             "Short for `", stringify!($start), "(", $(stringify!($axis),)? ").reduction(Reduction::",

@@ -1,4 +1,4 @@
-//! Reductions: how updates combine with what their target holds.
+//! Reductions: how a scatter combines updates with what their target holds.
 
 mod arithmetic;
 mod combining;
@@ -11,8 +11,8 @@ use std::{fmt, mem};
 pub(crate) use arithmetic::Arithmetic;
 pub(crate) use combining::{Combining, scatter_attributes};
 pub(crate) use mean::{
-    Divide, Running, Widened, floor_by, near, near_floor, short_floor, short_floor_by,
-    wide_floor_by,
+    Divide, Running, Widened, fits_i52, floor_div_i20, floor_div_i52, floor_recip_i32,
+    floor_recip_u16, floor_recip_u48,
 };
 
 use crate::error::{Error, Result};
@@ -30,14 +30,15 @@ use crate::sealed::Sealed;
 /// | `Min`, `Max` | exact | NaN wins once it appears | as `f32` | AND, OR | error |
 /// | `Mean` | floor of the exact quotient | sum / count | in `f32`, rounded once | error | sum / count |
 ///
-/// "In order" is the row-major order of `indices`, starting from the value in
-/// data, or from zero (`Sum`, `Sub`, `Mean`) or one (`Prod`) where
-/// [`use_init_val`](crate::ScatterElements::use_init_val) is false. Of equal
-/// values, `Min` and `Max` keep the earlier. `Mean` divides by the number of
-/// updates, plus one where the value in data takes part.
+/// "In order" means that updates are accumulated in the row-major order of
+/// `indices`, starting from the value that the target holds; or, where
+/// [`use_init_val`](crate::ScatterElements::use_init_val) is false, from zero
+/// (`Sum`, `Sub`, `Mean`) or one (`Prod`). Of equal values, `Min` and `Max` keep
+/// the earlier. `Mean` divides by the number of updates, plus one where the value
+/// that the target holds takes part.
 ///
-/// Reductions parse from and print as the specification's strings; ONNX's
-/// `"add"` and `"mul"` are read, too:
+/// Reductions parse from and print as the names in the specifications; ONNX's
+/// `"add"` and `"mul"` parse, too:
 ///
 /// ```
 /// use opkernels::Reduction;
@@ -50,25 +51,26 @@ use crate::sealed::Sealed;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Reduction {
-    /// Overwrite; the last update wins.
+    /// Overwrites the target; the last update wins.
     #[default]
     None,
-    /// Add.
+    /// Adds updates to the target.
     Sum,
-    /// Subtract.
+    /// Subtracts updates from the target.
     Sub,
-    /// Multiply.
+    /// Multiplies the target by updates.
     Prod,
-    /// Keep the smallest.
+    /// Keeps the smallest of the target and its updates.
     Min,
-    /// Keep the largest.
+    /// Keeps the largest of the target and its updates.
     Max,
-    /// The arithmetic mean.
+    /// Takes the arithmetic mean of the target and its updates.
     Mean,
 }
 
 impl Reduction {
-    /// The name that the specification gives it.
+    /// The name of the reduction in the specifications: `"none"`, `"sum"`, `"sub"`,
+    /// `"prod"`, `"min"`, `"max"` or `"mean"`.
     pub fn as_str(self) -> &'static str {
         match self {
             Reduction::None => "none",
@@ -106,34 +108,34 @@ impl FromStr for Reduction {
 }
 
 /// An element type that a scatter can reduce, for bounds in generic code: every
-/// primitive number, `bool`, and with the features of those names
-/// `half::{f16, bf16}` and `num_complex::Complex<f32>` and `Complex<f64>`.
+/// primitive number, `bool`, `half::f16` and `half::bf16` with the feature `half`,
+/// `num_complex::Complex<f32>` and `Complex<f64>` with the feature `num-complex`.
 ///
-/// Every scatter itself asks for [`Clone`] elements alone, since it may
-/// overwrite; a reduction of other types than these is the error
+/// The scatters themselves require only [`Clone`] elements, since they may
+/// overwrite. A reduction of elements of another type returns the error
 /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction). A fold, such as
-/// [`scatter_fold`](crate::ScatterExt::scatter_fold), reduces any type.
+/// [`scatter_fold`](crate::ScatterExt::scatter_fold), reduces elements of any type.
 #[diagnostic::on_unimplemented(
     message = "elements of type `{Self}` cannot be reduced",
     label = "expected a primitive number, `bool`, or with their features a `half` or complex number",
     note = "any type can be reduced by a function of its own: `scatter_fold` and its kin"
 )]
 pub trait ReduceElement: Copy + Send + Sync + Sealed + 'static {
-    /// What is compiled once for each type.
+    /// The kernels of the type, which are compiled once.
     #[doc(hidden)]
     const KERNELS: Kernels;
 }
 
 /// The kernels of an element type, if reductions are defined for it.
 ///
-/// A generic function cannot ask whether a type has a trait, so an overwrite of
-/// any `Clone` elements and a reduction can be told by the same attributes only
-/// if these types are known by name.
+/// The attributes of a scatter decide at run time whether it overwrites, elements of any `Clone`
+/// type, or reduces. A generic function cannot test whether its type implements [`ReduceElement`],
+/// so the types that do are listed here.
 #[inline]
 fn kernels<A>() -> Option<&'static Kernels> {
     macro_rules! any_of {
         ($($element:ty)*) => {$({
-            // One for the whole program, compiled in this crate.
+            // One static for the whole program, so that the kernels are compiled in this crate.
             static KERNELS: Kernels = <$element>::KERNELS;
             if typeid::of::<A>() == TypeId::of::<$element>() {
                 return Some(&KERNELS);
@@ -151,7 +153,8 @@ fn kernels<A>() -> Option<&'static Kernels> {
     None
 }
 
-/// The kernels of a reduction of elements of type `A`; none to overwrite them.
+/// The kernels for a reduction of elements of type `A`; none for [`Reduction::None`], which
+/// overwrites them.
 #[inline]
 pub(crate) fn of<A>(reduction: Reduction) -> Result<Option<&'static Kernels>> {
     if reduction == Reduction::None {

@@ -13,11 +13,11 @@ pub(crate) use run::{copy_over, standard_copy};
 /// Shift elements circularly along axes.
 ///
 /// Shifts are any `i64`, taken modulo the length of their axis. A positive
-/// shift moves elements toward larger indices; what passes the last position
-/// comes back at the first. One shift goes to every listed axis, otherwise
-/// there is one shift per axis. The shifts of an axis that is listed more than
-/// once (by its number from the front or from the end) add up. An empty list
-/// of axes leaves everything in place.
+/// shift moves elements toward larger indices; elements that pass the last
+/// position wrap around to the first. A single shift applies to every listed
+/// axis, otherwise there is one shift per axis. The shifts of an axis that is
+/// listed more than once (by its number from the front or from the end) add
+/// up. With an empty list of axes no element moves.
 pub trait RollExt: AsArrayRef {
     /// Returns `self` rolled by `shifts` along `axes`:
     ///
@@ -42,14 +42,17 @@ pub trait RollExt: AsArrayRef {
     ///
     /// let data = array![[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]];
     /// assert_eq!(data.roll(1, Axis(0))?, array![[10, 11, 12], [1, 2, 3], [4, 5, 6], [7, 8, 9]]);
-    /// assert_eq!(data.roll([-1, 2], [0, 1])?, array![[5, 6, 4], [8, 9, 7], [11, 12, 10], [2, 3, 1]]);
+    /// assert_eq!(
+    ///     data.roll([-1, 2], [0, 1])?,
+    ///     array![[5, 6, 4], [8, 9, 7], [11, 12, 10], [2, 3, 1]],
+    /// );
     /// # Ok::<(), opkernels::Error>(())
     /// ```
     ///
     /// # Complexity
     /// O(elements), one pass however many axes are rolled, in parallel where
-    /// the array is large. Elements that need dropping are cloned from an array of
-    /// references, one for each element.
+    /// the array is large. Elements that need dropping (`String`, `Vec`) are cloned by way of
+    /// a temporary array of references, one for each element.
     ///
     /// # Specification
     /// OpenVINO Roll-7.
@@ -78,7 +81,7 @@ pub trait RollExt: AsArrayRef {
     /// [`AxisOutOfBounds`](crate::Error::AxisOutOfBounds),
     /// [`ShiftCountMismatch`](crate::Error::ShiftCountMismatch) and
     /// [`OutShapeMismatch`](crate::Error::OutShapeMismatch). On error `out`
-    /// holds what it held before. Elements that need dropping may also meet
+    /// is unchanged. For elements that need dropping also
     /// [`AllocationFailed`](crate::Error::AllocationFailed).
     ///
     /// # Examples
@@ -94,8 +97,8 @@ pub trait RollExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(elements), one pass, in parallel where the array is large. Work memory is
-    /// small, but for elements that need dropping (`String`, `Vec`): these are
-    /// cloned from an array of references, one for each element of `out`.
+    /// small, except for elements that need dropping (`String`, `Vec`): these are cloned by way
+    /// of a temporary array of references, one for each element of `out`.
     ///
     /// # Specification
     /// OpenVINO Roll-7.
@@ -121,7 +124,7 @@ pub trait RollExt: AsArrayRef {
     /// [`AxisOutOfBounds`](crate::Error::AxisOutOfBounds) and
     /// [`ShiftCountMismatch`](crate::Error::ShiftCountMismatch);
     /// [`AllocationFailed`](crate::Error::AllocationFailed) where there is no
-    /// memory for the work buffer. On error nothing has moved.
+    /// memory for the work buffer. On error no element has moved.
     ///
     /// # Examples
     /// ```

@@ -1,40 +1,41 @@
-//! What a roll means: all checks.
+//! Validates the arguments of a roll, and computes the shift of each axis.
 
 use smallvec::SmallVec;
 
 use crate::arguments::{IntoAxes, IntoShifts, resolve_axis};
 use crate::error::{Error, Result};
 
-/// The shift of every axis of an array, modulo its length.
+/// The shift of every axis of an array, modulo its length: for each `k`, adds `shifts[k]` to the
+/// shift of axis `axes[k]`.
 pub(super) fn shifts(
     shape: &[usize],
     shifts: &impl IntoShifts,
     axes: &impl IntoAxes,
 ) -> Result<SmallVec<[usize; 6]>> {
-    let (given, count) = (shifts.count(), axes.count());
-    if given != 1 && given != count {
-        return Err(Error::ShiftCountMismatch { shifts: given, axes: count });
+    let (shift_count, axis_count) = (shifts.count(), axes.count());
+    if shift_count != 1 && shift_count != axis_count {
+        return Err(Error::ShiftCountMismatch { shifts: shift_count, axes: axis_count });
     }
-    let mut all: SmallVec<[usize; 6]> = SmallVec::new();
-    all.resize(shape.len(), 0);
-    // A `SmallVec` looks where its elements are each time that it is asked for one.
-    let sums = &mut all[..];
-    for at in 0..count {
-        let axis = resolve_axis(axes.nth(at), shape.len())?;
+    let mut result: SmallVec<[usize; 6]> = SmallVec::new();
+    result.resize(shape.len(), 0);
+    // A slice, because each access to a `SmallVec` checks whether its elements are on the heap.
+    let sums = &mut result[..];
+    for k in 0..axis_count {
+        let axis = resolve_axis(axes.nth(k), shape.len())?;
         let len = shape[axis];
         if len == 0 {
             continue;
         }
-        // Reduced before they are added, two shifts cannot overflow: a
-        // length is at most `isize::MAX`.
-        let sum = sums[axis] + modulo(shifts.nth(if given == 1 { 0 } else { at }), len as i64);
+        // The sum does not overflow, since both terms are reduced already, and so less than a
+        // length, which is at most `isize::MAX`.
+        let sum = sums[axis] + modulo(shifts.nth(if shift_count == 1 { 0 } else { k }), len as i64);
         sums[axis] = if sum < len { sum } else { sum - len };
     }
-    Ok(all)
+    Ok(result)
 }
 
-/// A shift modulo the length of an axis; most are less than it, and to divide
-/// takes as long as much else of a small roll.
+/// A shift modulo the length of an axis: `shift.rem_euclid(len)`. Most shifts are less than the
+/// length and need no division, which takes up a large part of the time of a small roll.
 #[inline]
 fn modulo(shift: i64, len: i64) -> usize {
     let shift = match shift {

@@ -1,4 +1,4 @@
-//! How a roll runs: what depends on types.
+//! Runs a roll: the code that is generic over the types of elements and dimensions.
 
 use std::mem;
 
@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 use crate::family::fill;
 use crate::memory::{Filled, Transfer, cloned, filled};
 
-/// The rolled array.
+/// Returns the rolled array, in the memory order of `data` where `data` is contiguous, else in
+/// standard layout.
 pub(super) fn returned<A, D>(
     data: &ArrayRef<A, D>,
     shifts: &impl IntoShifts,
@@ -22,11 +23,11 @@ where
 {
     let shifts = &plan::shifts(data.shape(), shifts, axes);
     let shifts = shifts.as_ref().map_err(Error::clone)?;
-    let layout = if data.is_standard_layout() { None } else { data.as_slice_memory_order() };
-    laid_out(data, Some(shifts), layout.map(|_| data.strides()))
+    let contiguous = if data.is_standard_layout() { None } else { data.as_slice_memory_order() };
+    laid_out(data, Some(shifts), contiguous.map(|_| data.strides()))
 }
 
-/// A copy in standard layout: a roll over no axes.
+/// Returns a copy in standard layout: a roll along no axes.
 pub(crate) fn standard_copy<A, D>(data: &ArrayRef<A, D>) -> Result<Array<A, D>>
 where
     A: Clone + Send + Sync,
@@ -35,7 +36,7 @@ where
     laid_out(data, None, None)
 }
 
-/// Copies over an array of the same shape, of elements that need no dropping.
+/// Copies `from` to `to`, an array of the same shape. Elements need no dropping.
 pub(crate) fn copy_over<A, D>(from: &ArrayRef<A, D>, to: &mut ArrayRef<A, D>)
 where
     A: Clone + Send + Sync,
@@ -44,7 +45,7 @@ where
     Transfer::over(from, None, to).copy();
 }
 
-/// Rolls into `out`.
+/// Writes the rolled array into `out`.
 pub(super) fn into<A, D, O>(
     data: &ArrayRef<A, D>,
     shifts: &impl IntoShifts,
@@ -67,12 +68,12 @@ where
     fill(data, None, out.output(), |transfer, _| Ok(transfer.roll(shifts)))
 }
 
-/// The data, rolled if by anything, in a new array with axes in the order that
-/// `layout` has them, or in standard layout.
+/// Returns a copy of `data`, rolled where there are `shifts`: in the memory order of an array with
+/// these `strides`, or without them in standard layout.
 fn laid_out<A, D>(
     data: &ArrayRef<A, D>,
     shifts: Option<&[usize]>,
-    layout: Option<&[isize]>,
+    strides: Option<&[isize]>,
 ) -> Result<Array<A, D>>
 where
     A: Clone + Send + Sync,
@@ -87,9 +88,9 @@ where
     let shape = data.raw_dim();
     if const { mem::needs_drop::<A>() } {
         let references =
-            filled(shape, layout, |out| Ok(run(Transfer::references(data, None, out), shifts)));
+            filled(shape, strides, |out| Ok(run(Transfer::references(data, None, out), shifts)));
         cloned(&references?)
     } else {
-        filled(shape, layout, |out| Ok(run(Transfer::new(data, None, out), shifts)))
+        filled(shape, strides, |out| Ok(run(Transfer::new(data, None, out), shifts)))
     }
 }

@@ -1,11 +1,11 @@
-//! What a scatter of slices may be told.
+//! The attributes of a scatter of slices.
 
 use crate::arguments::{IntoAxis, IntoBatchDims, into_attributes};
 use crate::reduction::{Combining, scatter_attributes};
 
 /// The attributes of a scatter of slices: axis, batch dimensions, reduction,
-/// whether the data's own values take part, and what to do with indices out of
-/// bounds.
+/// whether the values that targets hold take part, and what to do with indices out
+/// of bounds.
 ///
 /// ```
 /// use opkernels::{OutOfBounds, Reduction, Scatter};
@@ -22,15 +22,16 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// Overwrites along `axis`, without batch dimensions; an index out of bounds
-    /// is an error.
+    /// The attributes of a scatter along `axis` that overwrites, without batch
+    /// dimensions; an index out of bounds is an error.
     #[inline]
     pub fn along(axis: impl IntoAxis) -> Self {
         Scatter { axis: axis.signed(), batch_dims: 0, combining: Combining::OVERWRITE }
     }
 
-    /// The number of leading dimensions that data and indices share; a
-    /// negative number adds the rank of the indices. 0 by default.
+    /// Sets the number of leading dimensions, the batch dimensions, that data and
+    /// indices share. The rank of the indices is added to a negative number. 0 by
+    /// default.
     #[inline]
     pub fn batch_dims(mut self, batch_dims: impl IntoBatchDims) -> Self {
         self.batch_dims = batch_dims.signed_count();

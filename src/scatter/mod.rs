@@ -20,9 +20,10 @@ use crate::family;
 /// the bit for every number of threads. Where targets repeat under
 /// [`Reduction::None`](crate::Reduction::None), the last update wins.
 ///
-/// `updates` have the shape of what a gather by the same indices, axis and
+/// `updates` have the shape that a gather by the same indices, axis and
 /// `batch_dims` returns, or are a single value for every place: `&1.0`, or for
-/// other types `&ndarray::arr0(value)`, which is never expanded.
+/// other types `&ndarray::arr0(value)`. A single value is never expanded to an
+/// array.
 pub trait ScatterExt: AsArrayRef {
     /// Returns a copy of `self` with slices along `axis` overwritten by those of
     /// `updates`:
@@ -31,8 +32,8 @@ pub trait ScatterExt: AsArrayRef {
     ///
     /// # Shapes
     /// `updates.shape = self.shape[..axis] + indices.shape + self.shape[axis + 1..]`,
-    /// what `self.gather(indices, axis)` returns, or `updates` are a single
-    /// value. `output.shape = self.shape`, in standard (row-major) layout.
+    /// the shape that `self.gather(indices, axis)` returns, or `updates` are a
+    /// single value. `output.shape = self.shape`, in standard (row-major) layout.
     ///
     /// # Errors
     /// [`AxisOutOfBounds`](crate::Error::AxisOutOfBounds),
@@ -58,7 +59,7 @@ pub trait ScatterExt: AsArrayRef {
     /// O(elements + updates), in parallel where the slices are long or many.
     ///
     /// # Specification
-    /// OpenVINO ScatterUpdate-3; negative indices count from the end here.
+    /// OpenVINO ScatterUpdate-3; here, negative indices also count from the end.
     #[inline]
     fn scatter<I, U>(
         &self,
@@ -81,28 +82,30 @@ pub trait ScatterExt: AsArrayRef {
 
     /// Returns a copy of `self` with `updates` reduced into slices. The
     /// attributes are an axis, to overwrite, or [`Scatter`]. With `b` batch
-    /// dimensions, which are 0 by default:
+    /// dimensions, 0 by default:
     ///
     /// `output[p.., j, r..] = reduction(output[p.., j, r..], updates[p.., i_b.., r..])`
     /// where `j = indices[p_0, .., p_{b-1}, i_b..]`
     ///
-    /// What each reduction means for each element type stands at
-    /// [`Reduction`](crate::Reduction).
+    /// [`Reduction`](crate::Reduction) defines each reduction for each element
+    /// type.
     ///
     /// # Shapes
     /// `updates.shape = self.shape[..axis] + indices.shape[b..] + self.shape[axis + 1..]`,
-    /// what [`gather_with`](crate::GatherExt::gather_with) returns by the same
-    /// indices, axis and `batch_dims`, or `updates` are a single value.
+    /// the shape that [`gather_with`](crate::GatherExt::gather_with) returns by the
+    /// same indices, axis and `batch_dims`, or `updates` are a single value.
+    /// `output.shape = self.shape`, in standard layout.
     ///
     /// # Errors
     /// Those of [`scatter`](Self::scatter);
     /// [`BatchDimsOutOfRange`](crate::Error::BatchDimsOutOfRange),
     /// [`BatchDimsBeyondAxis`](crate::Error::BatchDimsBeyondAxis) and
-    /// [`BatchShapeMismatch`](crate::Error::BatchShapeMismatch);
+    /// [`BatchShapeMismatch`](crate::Error::BatchShapeMismatch) as in
+    /// [`gather_with`](crate::GatherExt::gather_with);
     /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction) for a
-    /// reduction that the element type does not have;
-    /// [`EmptyAxis`](crate::Error::EmptyAxis) where `Clip` or `Wrap` meet an
-    /// axis of length 0.
+    /// reduction that is not defined for the element type;
+    /// [`EmptyAxis`](crate::Error::EmptyAxis) for an index that `Clip` or `Wrap`
+    /// would map onto an axis of length 0.
     ///
     /// # Examples
     /// ```
@@ -141,9 +144,12 @@ pub trait ScatterExt: AsArrayRef {
         family::write(&attributes, self.as_array(), &indices.hold().indices(), &updates.updates())
     }
 
-    /// Reduces `updates` into slices of `self` in place, or overwrites them. The
-    /// attributes are an axis, to overwrite, or [`Scatter`]. The formula is that
-    /// of [`scatter_with`](Self::scatter_with).
+    /// Reduces `updates` into slices of `self` in place, or overwrites these. The
+    /// attributes are an axis, to overwrite, or [`Scatter`]. With `b` batch
+    /// dimensions, 0 by default:
+    ///
+    /// `self[p.., j, r..] = reduction(self[p.., j, r..], updates[p.., i_b.., r..])`
+    /// where `j = indices[p_0, .., p_{b-1}, i_b..]`
     ///
     /// # Shapes
     /// Those of [`scatter_with`](Self::scatter_with); `self` may have any layout
@@ -172,13 +178,13 @@ pub trait ScatterExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(updates), whatever the size of `self`, in parallel where the slices
-    /// are long or many. Where an index out of bounds is an error, many indices
-    /// are checked in a pass of their own before the first update; or, if they
+    /// are long or many. Where an index out of bounds is an error, indices, unless
+    /// they are few, are checked in a pass before the first update; or, if they
     /// take at least four times the memory of `self`, the work is done on a copy of
     /// it, which an error discards. A mean, and a sum, difference or product of
-    /// half precision, has work memory that follows the updates or the length
-    /// of the axis. A shared `ArcArray` is copied first, unless the call is
-    /// refused; a large one takes about four times as long so as by
+    /// half precision, needs work memory in proportion to the number of updates or
+    /// to the length of the axis. A shared `ArcArray` is copied first, unless the
+    /// call returns an error; for a large one, the call takes about four times as long as
     /// [`scatter_with`](Self::scatter_with).
     ///
     /// # Specification
@@ -201,12 +207,14 @@ pub trait ScatterExt: AsArrayRef {
     }
 
     /// Changes `self` in place by a function that is called once for each element
-    /// of `updates`, with the element of `self` that it goes to. The attributes
-    /// are an axis or [`Scatter`], whose reduction the function stands for:
+    /// of `updates`, with the element of `self` that the update goes to. The
+    /// attributes are an axis or [`Scatter`], whose reduction is ignored. With `b`
+    /// batch dimensions, 0 by default:
     ///
-    /// `f(&mut self[p.., indices[i..], r..], &updates[p.., i.., r..])`
+    /// `f(&mut self[p.., j, r..], &updates[p.., i_b.., r..])`
+    /// where `j = indices[p_0, .., p_{b-1}, i_b..]`
     ///
-    /// For each target, calls follow each other in row-major order of `indices`.
+    /// For each target, calls are in row-major order of `indices`.
     /// Elements of `self` and of `updates` may be of any types; neither need be
     /// `Clone`.
     ///
@@ -214,11 +222,11 @@ pub trait ScatterExt: AsArrayRef {
     /// Those of [`scatter_inplace`](Self::scatter_inplace).
     ///
     /// # Errors
-    /// Those of [`scatter_inplace`](Self::scatter_inplace), but for
+    /// Those of [`scatter_inplace`](Self::scatter_inplace), except
     /// `UnsupportedReduction`. On error `f` has not been called.
     ///
     /// # Panics
-    /// Where `f` panics. Elements that it had changed by then stay so.
+    /// If `f` panics. Elements that it has changed by then stay changed.
     ///
     /// # Examples
     /// ```
@@ -238,12 +246,14 @@ pub trait ScatterExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(updates) calls, for different targets in parallel where there are many.
+    /// O(updates) calls; those for different targets are in parallel where there are
+    /// many.
     /// Where an index out of bounds is an error, all indices are checked in a pass
     /// of their own before the first call.
     ///
     /// # Specification
-    /// None; with a function that adds it is [`Scatter::sum`].
+    /// None. With a function that adds, the result is that of [`Scatter::sum`], but for half
+    /// precision, of which a sum rounds once and not at each update.
     #[inline]
     fn scatter_fold<I, U, F>(
         &mut self,

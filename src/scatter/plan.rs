@@ -1,4 +1,4 @@
-//! What a scatter means: slices along an axis.
+//! The plan of a scatter: slices along an axis.
 
 use super::Scatter;
 use crate::error::Result;

@@ -1,10 +1,10 @@
-//! What a scatter of elements may be told.
+//! The attributes of a scatter of elements.
 
 use crate::arguments::{IntoAttributes, IntoAxis, into_attributes};
 use crate::reduction::{Combining, scatter_attributes};
 
-/// The attributes of a scatter of elements: axis, reduction, whether the data's
-/// own values take part, and what to do with indices out of bounds.
+/// The attributes of a scatter of elements: axis, reduction, whether the values
+/// that targets hold take part, and what to do with indices out of bounds.
 ///
 /// ```
 /// use opkernels::{OutOfBounds, Reduction, ScatterElements};
@@ -23,7 +23,8 @@ pub struct ScatterElements {
 }
 
 impl ScatterElements {
-    /// Overwrites along `axis`; an index out of bounds is an error.
+    /// The attributes of a scatter of elements along `axis` that overwrites; an index
+    /// out of bounds is an error.
     #[inline]
     pub fn along(axis: impl IntoAxis) -> Self {
         ScatterElements { axis: axis.signed(), combining: Combining::OVERWRITE }
@@ -40,8 +41,8 @@ impl Default for ScatterElements {
     }
 }
 
-/// What a scatter of elements may be told: an axis, to overwrite, or
-/// [`ScatterElements`].
+/// What can be passed as the attributes of a scatter of elements: an axis alone, to
+/// overwrite, or [`ScatterElements`].
 pub trait ScatterArgument<A>: IntoAttributes<ScatterElements> {}
 
 impl<A, T: IntoAttributes<ScatterElements>> ScatterArgument<A> for T {}

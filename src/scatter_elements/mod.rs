@@ -15,8 +15,9 @@ use crate::family;
 
 /// Write or reduce updates into an array at indices along an axis.
 ///
-/// Each update goes to the element that has the update's own coordinates,
-/// except along the axis, where the index at those coordinates decides:
+/// Each update goes to the element that has the coordinates of the update, except
+/// along the axis, where the coordinate is the index at the coordinates of the
+/// update:
 ///
 /// `output[.., indices[.., i, ..], ..] = reduction(output[.., indices[.., i, ..], ..], updates[.., i, ..])`
 ///
@@ -25,8 +26,9 @@ use crate::family;
 /// [`Reduction::None`](crate::Reduction::None), the last update wins.
 ///
 /// `updates` have the shape of `indices`, or are a single value for every place:
-/// `&1.0`, or for other types `&ndarray::arr0(value)`, which is never expanded.
-/// Whole slices are scattered by [`scatter`](crate::ScatterExt::scatter).
+/// `&1.0`, or for other types `&ndarray::arr0(value)`. A single value is never
+/// expanded to an array. Whole slices are scattered by
+/// [`scatter`](crate::ScatterExt::scatter).
 ///
 /// [`gather_elements`](crate::GatherElementsExt::gather_elements) is the other
 /// direction.
@@ -37,10 +39,10 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// `output[.., indices[.., i, ..], ..] = updates[.., i, ..]`
     ///
     /// # Shapes
-    /// `indices` have the rank of `self`. Off the axis no length exceeds that of
-    /// `self`; along it any length will do. `updates.shape = indices.shape`, or
-    /// `updates` are a single value.
-    /// `output.shape = self.shape`, in standard layout.
+    /// `indices` have the rank of `self`. Along `axis` they may have any length,
+    /// along every other axis at most that of `self`.
+    /// `updates.shape = indices.shape`, or `updates` are a single value.
+    /// `output.shape = self.shape`, in standard (row-major) layout.
     ///
     /// # Errors
     /// [`AxisOutOfBounds`](crate::Error::AxisOutOfBounds),
@@ -91,8 +93,8 @@ pub trait ScatterElementsExt: AsArrayRef {
     ///
     /// `output[.., indices[.., i, ..], ..] = reduction(output[.., indices[.., i, ..], ..], updates[.., i, ..])`
     ///
-    /// What each reduction means for each element type stands at
-    /// [`Reduction`](crate::Reduction).
+    /// [`Reduction`](crate::Reduction) defines each reduction for each element
+    /// type.
     ///
     /// # Shapes
     /// Those of [`scatter_elements`](Self::scatter_elements).
@@ -100,9 +102,9 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// # Errors
     /// Those of [`scatter_elements`](Self::scatter_elements);
     /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction) for a
-    /// reduction that the element type does not have;
-    /// [`EmptyAxis`](crate::Error::EmptyAxis) where `Clip` or `Wrap` meet an
-    /// axis of length 0.
+    /// reduction that is not defined for the element type;
+    /// [`EmptyAxis`](crate::Error::EmptyAxis) for an index that `Clip` or `Wrap`
+    /// would map onto an axis of length 0.
     ///
     /// # Examples
     /// ```
@@ -118,8 +120,8 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(elements + updates), in parallel where there are many lanes. Indices
-    /// that are broadcast (stride 0) are never expanded.
+    /// O(elements + updates), in parallel where there are many lanes. A broadcast
+    /// view of the indices (stride 0) is never expanded to an array.
     ///
     /// # Specification
     /// OpenVINO ScatterElementsUpdate-12 and ONNX ScatterElements 18.
@@ -139,8 +141,8 @@ pub trait ScatterElementsExt: AsArrayRef {
         family::write(&attributes, self.as_array(), &indices.hold().indices(), &updates.updates())
     }
 
-    /// Reduces `updates` into `self` in place, or overwrites elements of any
-    /// `Clone` type. The attributes are an axis, to overwrite, or
+    /// Reduces `updates` into elements of `self` in place, or overwrites these, which
+    /// may be of any `Clone` type. The attributes are an axis, to overwrite, or
     /// [`ScatterElements`]:
     ///
     /// `self[.., indices[.., i, ..], ..] = reduction(self[.., indices[.., i, ..], ..], updates[.., i, ..])`
@@ -170,13 +172,13 @@ pub trait ScatterElementsExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(updates), whatever the size of `self`, in parallel where there are
-    /// many lanes. Where an index out of bounds is an error, many indices are
-    /// checked in a pass of their own before the first update; or, if they take
+    /// many lanes. Where an index out of bounds is an error, indices, unless they
+    /// are few, are checked in a pass before the first update; or, if they take
     /// at least four times the memory of `self`, the work is done on a copy of it,
     /// which an error discards. A mean, and a sum, difference or product of
-    /// half precision, has work memory that follows the updates or the length
-    /// of the axis. A shared `ArcArray` is copied first, unless the call is
-    /// refused; a large one takes about four times as long so as by
+    /// half precision, needs work memory in proportion to the number of updates or
+    /// to the length of the axis. A shared `ArcArray` is copied first, unless the
+    /// call returns an error; for a large one, the call takes about four times as long as
     /// [`scatter_elements_with`](Self::scatter_elements_with).
     ///
     /// # Specification
@@ -199,13 +201,12 @@ pub trait ScatterElementsExt: AsArrayRef {
     }
 
     /// Changes `self` in place by a function that is called once for each element
-    /// of `updates`, with the element of `self` that it goes to. The attributes
-    /// are an axis or [`ScatterElements`], whose reduction the function stands
-    /// for:
+    /// of `updates`, with the element of `self` that the update goes to. The
+    /// attributes are an axis or [`ScatterElements`], whose reduction is ignored:
     ///
     /// `f(&mut self[.., indices[.., i, ..], ..], &updates[.., i, ..])`
     ///
-    /// For each target, calls follow each other in row-major order of `indices`.
+    /// For each target, calls are in row-major order of `indices`.
     /// Elements of `self` and of `updates` may be of any types; neither need be
     /// `Clone`.
     ///
@@ -213,11 +214,11 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// Those of [`scatter_elements`](Self::scatter_elements).
     ///
     /// # Errors
-    /// Those of [`scatter_elements_inplace`](Self::scatter_elements_inplace), but
-    /// for `UnsupportedReduction`. On error `f` has not been called.
+    /// Those of [`scatter_elements_inplace`](Self::scatter_elements_inplace), except
+    /// `UnsupportedReduction`. On error `f` has not been called.
     ///
     /// # Panics
-    /// Where `f` panics. Elements that it had changed by then stay so.
+    /// If `f` panics. Elements that it has changed by then stay changed.
     ///
     /// # Examples
     /// ```
@@ -233,12 +234,13 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(updates) calls, for different targets in parallel where there are many
-    /// lanes. Where an index out of bounds is an error, all indices are checked in
+    /// O(updates) calls; those for different targets are in parallel where there are
+    /// many lanes. Where an index out of bounds is an error, all indices are checked in
     /// a pass of their own before the first call.
     ///
     /// # Specification
-    /// None; with a function that adds it is [`ScatterElements::sum`].
+    /// None. With a function that adds, the result is that of [`ScatterElements::sum`], but for half
+    /// precision, of which a sum rounds once and not at each update.
     #[inline]
     fn scatter_elements_fold<I, U, F>(
         &mut self,

@@ -1,4 +1,4 @@
-//! What a scatter of elements means: elements along an axis.
+//! The plan of a scatter of elements: elements along an axis.
 
 use super::ScatterElements;
 use crate::error::Result;

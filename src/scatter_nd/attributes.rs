@@ -1,10 +1,10 @@
-//! What a scatter by tuples of indices may be told.
+//! The attributes of a scatter by tuples of indices.
 
 use crate::arguments::into_attributes;
 use crate::reduction::{Combining, scatter_attributes};
 
-/// The attributes of a scatter by tuples of indices: reduction, whether the
-/// data's own values take part, and what to do with indices out of bounds.
+/// The attributes of a scatter by tuples of indices: reduction, whether the values
+/// that targets hold take part, and what to do with indices out of bounds.
 ///
 /// ```
 /// use opkernels::{OutOfBounds, Reduction, ScatterNd};
@@ -19,7 +19,8 @@ pub struct ScatterNd {
 }
 
 impl ScatterNd {
-    /// Overwrites; an index out of bounds is an error.
+    /// The attributes of a scatter that overwrites; an index out of bounds is an
+    /// error.
     #[inline]
     pub fn new() -> Self {
         ScatterNd { combining: Combining::OVERWRITE }

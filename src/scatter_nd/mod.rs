@@ -13,35 +13,36 @@ use crate::arguments::{
 use crate::error::Result;
 use crate::family;
 
-/// Write or reduce elements or slices at tuples of indices, one index for each
-/// of the leading axes: the other direction of
+/// Write or reduce elements or slices at tuples of indices, whose numbers are
+/// indices along the leading axes: the other direction of
 /// [`gather_nd`](crate::GatherNdExt::gather_nd), and, as a sum, its gradient.
 ///
 /// Updates apply in row-major order of `indices`, so the result is the same to
 /// the bit for every number of threads. Where targets repeat under
 /// [`Reduction::None`](crate::Reduction::None), the last update wins.
 ///
-/// `updates` have the shape of what `gather_nd` by the same indices returns, or
-/// are a single value for every place: `&1.0`, or for other types
-/// `&ndarray::arr0(value)`, which is never expanded.
+/// `updates` have the shape that `gather_nd` by the same indices returns, or are a
+/// single value for every place: `&1.0`, or for other types
+/// `&ndarray::arr0(value)`. A single value is never expanded to an array.
 pub trait ScatterNdExt: AsArrayRef {
-    /// Returns a copy of `self` with elements or slices overwritten that tuples
-    /// of `k` numbers select, which stand in the last axis of `indices`:
+    /// Returns a copy of `self` with `updates` written over the elements or slices
+    /// that tuples of `k` numbers select; the last axis of `indices` holds the
+    /// numbers of a tuple:
     ///
     /// `output[indices[i.., 0], .., indices[i.., k-1], r..] = updates[i.., r..]`
     ///
     /// # Shapes
     /// `k = indices.shape[-1]`, and `1 <= k <= self.rank`.
-    /// `updates.shape = indices.shape[..-1] + self.shape[k..]`, what
+    /// `updates.shape = indices.shape[..-1] + self.shape[k..]`, the shape that
     /// `self.gather_nd(indices)` returns, or `updates` are a single value.
     /// `output.shape = self.shape`, in standard (row-major) layout.
     ///
     /// # Errors
     /// [`NoTuples`](crate::Error::NoTuples) for 0-d indices,
     /// [`TupleLengthOutOfRange`](crate::Error::TupleLengthOutOfRange) for
-    /// another `k`, [`UpdatesShape`](crate::Error::UpdatesShape);
+    /// any other `k`, [`UpdatesShape`](crate::Error::UpdatesShape);
     /// [`IndexOutOfBounds`](crate::Error::IndexOutOfBounds) for a number outside
-    /// `-len..=len - 1` of its axis, which it names with the axis;
+    /// `-len..=len - 1` of its axis: the error names both;
     /// [`SizeOverflow`](crate::Error::SizeOverflow) and
     /// [`AllocationFailed`](crate::Error::AllocationFailed) for a result that
     /// memory cannot hold.
@@ -65,7 +66,7 @@ pub trait ScatterNdExt: AsArrayRef {
     ///
     /// # Specification
     /// ONNX ScatterND 18 and OpenVINO ScatterNDUpdate-15 without a reduction.
-    /// They leave the order of repeated targets open.
+    /// They leave open in which order the updates of one target apply.
     #[inline]
     fn scatter_nd<I, U>(&self, indices: &I, updates: &U) -> Result<Array<Self::Elem, Self::Dim>>
     where
@@ -81,14 +82,14 @@ pub trait ScatterNdExt: AsArrayRef {
         )
     }
 
-    /// Returns a copy of `self` with `updates` reduced into elements or slices
-    /// that tuples of `k` numbers select:
+    /// Returns a copy of `self` with `updates` reduced into the elements or slices
+    /// that tuples of `k` numbers select. The attributes are [`ScatterNd`]:
     ///
     /// `output[j.., r..] = reduction(output[j.., r..], updates[i.., r..])`
     /// where `j = indices[i.., 0], .., indices[i.., k-1]`
     ///
-    /// What each reduction means for each element type stands at
-    /// [`Reduction`](crate::Reduction).
+    /// [`Reduction`](crate::Reduction) defines each reduction for each element
+    /// type.
     ///
     /// # Shapes
     /// Those of [`scatter_nd`](Self::scatter_nd).
@@ -96,9 +97,9 @@ pub trait ScatterNdExt: AsArrayRef {
     /// # Errors
     /// Those of [`scatter_nd`](Self::scatter_nd);
     /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction) for a
-    /// reduction that the element type does not have;
-    /// [`EmptyAxis`](crate::Error::EmptyAxis) where `Clip` or `Wrap` meet an
-    /// axis of length 0.
+    /// reduction that is not defined for the element type;
+    /// [`EmptyAxis`](crate::Error::EmptyAxis) for an index that `Clip` or `Wrap`
+    /// would map onto an axis of length 0.
     ///
     /// # Examples
     /// ```
@@ -132,9 +133,11 @@ pub trait ScatterNdExt: AsArrayRef {
         family::write(&attributes, self.as_array(), &indices.hold().indices(), &updates.updates())
     }
 
-    /// Reduces `updates` into elements or slices of `self` in place, or
-    /// overwrites them with [`ScatterNd::new`]. The formula is that of
-    /// [`scatter_nd_with`](Self::scatter_nd_with).
+    /// Reduces `updates` into elements or slices of `self` in place, or, with
+    /// [`ScatterNd::new`], overwrites these. The attributes are [`ScatterNd`]:
+    ///
+    /// `self[j.., r..] = reduction(self[j.., r..], updates[i.., r..])`
+    /// where `j = indices[i.., 0], .., indices[i.., k-1]`
     ///
     /// # Shapes
     /// Those of [`scatter_nd`](Self::scatter_nd); `self` may have any layout and
@@ -158,13 +161,13 @@ pub trait ScatterNdExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(updates), whatever the size of `self`, in parallel where the slices
-    /// are long. Where an index out of bounds is an error, many indices are
-    /// checked in a pass of their own before the first update; or, if they take
+    /// are long. Where an index out of bounds is an error, indices, unless they
+    /// are few, are checked in a pass before the first update; or, if they take
     /// at least four times the memory of `self`, the work is done on a copy of it,
     /// which an error discards. A mean, and a sum, difference or product of
-    /// half precision, has work memory that follows the updates or the length
-    /// of the axis. A shared `ArcArray` is copied first, unless the call is
-    /// refused; a large one takes about four times as long so as by
+    /// half precision, needs work memory in proportion to the number of updates or
+    /// to the length of the axis. A shared `ArcArray` is copied first, unless the
+    /// call returns an error; for a large one, the call takes about four times as long as
     /// [`scatter_nd_with`](Self::scatter_nd_with).
     ///
     /// # Specification
@@ -187,12 +190,12 @@ pub trait ScatterNdExt: AsArrayRef {
     }
 
     /// Changes `self` in place by a function that is called once for each element
-    /// of `updates`, with the element of `self` that it goes to. The function
-    /// stands for the reduction of the attributes:
+    /// of `updates`, with the element of `self` that the update goes to. The
+    /// attributes are [`ScatterNd`], whose reduction is ignored:
     ///
     /// `f(&mut self[indices[i.., 0], .., indices[i.., k-1], r..], &updates[i.., r..])`
     ///
-    /// For each target, calls follow each other in row-major order of `indices`.
+    /// For each target, calls are in row-major order of `indices`.
     /// Elements of `self` and of `updates` may be of any types; neither need be
     /// `Clone`.
     ///
@@ -200,11 +203,11 @@ pub trait ScatterNdExt: AsArrayRef {
     /// Those of [`scatter_nd`](Self::scatter_nd).
     ///
     /// # Errors
-    /// Those of [`scatter_nd_inplace`](Self::scatter_nd_inplace), but for
+    /// Those of [`scatter_nd_inplace`](Self::scatter_nd_inplace), except
     /// `UnsupportedReduction`. On error `f` has not been called.
     ///
     /// # Panics
-    /// Where `f` panics. Elements that it had changed by then stay so.
+    /// If `f` panics. Elements that it has changed by then stay changed.
     ///
     /// # Examples
     /// ```
@@ -221,12 +224,14 @@ pub trait ScatterNdExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(updates) calls, for different targets in parallel where there are many.
+    /// O(updates) calls; those for different targets are in parallel where there are
+    /// many.
     /// Where an index out of bounds is an error, all indices are checked in a pass
     /// of their own before the first call.
     ///
     /// # Specification
-    /// None; with a function that adds it is [`ScatterNd::sum`].
+    /// None. With a function that adds, the result is that of [`ScatterNd::sum`], but for half
+    /// precision, of which a sum rounds once and not at each update.
     #[inline]
     fn scatter_nd_fold<I, U, F>(
         &mut self,

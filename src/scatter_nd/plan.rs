@@ -1,4 +1,4 @@
-//! What a scatter by tuples of indices means.
+//! The plan of a scatter by tuples of indices.
 
 use super::ScatterNd;
 use crate::error::Result;

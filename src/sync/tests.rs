@@ -1,6 +1,6 @@
 //! Random calls under schedules that shuttle draws: `scripts/schedules.sh`.
 
-// Calls with panics are not among them.
+// The calls that panic are not run here, so some items are unused.
 #[allow(dead_code)]
 #[path = "../../tests/corpus/case/mod.rs"]
 mod case;
@@ -17,21 +17,23 @@ use shuttle::{Config, MaxSteps, Runner};
 use crate::common::Numbers;
 use crate::{IndexPlan, Scatter, ScatterExt};
 
-fn number_from(variable: &str, usual: u64) -> u64 {
+/// The number in an environment variable, or `default` where it is not set.
+fn number_from(variable: &str, default: u64) -> u64 {
     match std::env::var(variable) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is a number")),
-        Err(_) => usual,
+        Err(_) => default,
     }
 }
 
+/// Runs `call` under the schedules of a scheduler.
 fn run(scheduler: impl Scheduler + 'static, call: impl Fn() + Send + Sync + 'static) {
     let mut config = Config::new();
-    // Some elements of a MiB lie on stacks.
+    // Some element types take a MiB each and are stored on the stack.
     config.stack_size = 64 << 20;
     config.max_steps = MaxSteps::FailAfter(10_000_000);
     config.silence_warnings = true;
     let schedules = Arc::new(AtomicUsize::new(0));
-    end_what_waits_for_itself(&schedules);
+    abort_on_deadlock(&schedules);
     let begun = schedules.clone();
     Runner::new(scheduler, config).run(move || {
         begun.fetch_add(1, Ordering::Relaxed);
@@ -39,11 +41,13 @@ fn run(scheduler: impl Scheduler + 'static, call: impl Fn() + Send + Sync + 'sta
     });
 }
 
-/// Shuttle's threads are one of the system's. If one of them waits for a lock of the
-/// standard library (a `OnceLock`) that another has while it waits for parts, nothing goes
-/// on, as where rayon hands the thread that waits for parts a task that wants the lock. The
-/// program ends if no schedule began for minutes.
-fn end_what_waits_for_itself(schedules: &Arc<AtomicUsize>) {
+/// Aborts the program if no schedule begins for minutes.
+///
+/// Shuttle runs all its threads on one thread of the system. If one of them waits for a lock of
+/// the standard library (a `OnceLock`) that another holds while it waits for parts, all stop.
+/// The same deadlock occurs with rayon, which may hand the thread that waits for parts a task that
+/// needs the lock.
+fn abort_on_deadlock(schedules: &Arc<AtomicUsize>) {
     let schedules = Arc::downgrade(schedules);
     std::thread::spawn(move || {
         let mut before = 0;
@@ -53,7 +57,7 @@ fn end_what_waits_for_itself(schedules: &Arc<AtomicUsize>) {
                 return;
             };
             if now == before {
-                // Not by a macro, whose words a test keeps for itself.
+                // Not `eprintln!`, whose output is captured in tests.
                 let _ = writeln!(
                     std::io::stderr(),
                     "schedule {now} does not end: a lock is held while parts run"
@@ -65,8 +69,8 @@ fn end_what_waits_for_itself(schedules: &Arc<AtomicUsize>) {
     });
 }
 
-/// Runs the check on inputs that a seed decides, each under several schedules.
-fn numbers(check: fn(&[u8])) {
+/// Runs the check on inputs made from seeds, each under several schedules.
+fn run_inputs(check: fn(&[u8])) {
     let first = number_from("CORPUS_FIRST", 0);
     for seed in first..first + number_from("CORPUS_INPUTS", 50) {
         println!("seed {seed}");
@@ -82,14 +86,14 @@ macro_rules! checks {
     ($($name:ident)*) => {$(
         #[test]
         fn $name() {
-            numbers(case::$name::check);
+            run_inputs(case::$name::check);
         }
     )*};
 }
 checks!(gather gather_elements gather_nd roll scatter scatter_elements scatter_nd);
 
-/// Tasks that scatter by one plan, which makes its lists and counts at the first
-/// call: each gets the same result.
+/// Several tasks scatter by one plan, which builds its listing and counts at the first call: each
+/// task gets the same result.
 #[test]
 fn tasks_of_one_plan() {
     let call = || {

@@ -1,16 +1,23 @@
-//! Applies updates to their targets, entry by entry, in order.
+//! Combines updates with their targets, entry by entry, in the order of the entries.
 
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::rows::{self, AHEAD};
+use super::rows::{self, TARGETS_AHEAD};
 use crate::memory::copy::repeat;
 use crate::memory::cpu;
 use crate::memory::indices::elements::{BLOCK, Beside, Elements, Unsigned, Width};
 use crate::memory::tile::{Kernel, Known, Places, Tile};
 
-/// Combines each update of a tile with the element that its index selects: rows, several
-/// elements at a time, by one function, what is not in rows by the other.
+/// Combines each update of a tile with the element that its index selects:
+///
+/// ```text
+/// for each entry k, for each element i of a row
+///   selected[offsets[k] + i] = combine(selected[offsets[k] + i], listed[places[k] + i])
+/// ```
+///
+/// Contiguous rows are combined by `combine`, in blocks of several elements; single elements,
+/// strided rows and rows shorter than such a block by `combine_alone`, one element at a time.
 ///
 /// # Safety
 /// That of [`Kernel::run`], for a target of type `A` and updates of type `U`,
@@ -20,13 +27,13 @@ use crate::memory::tile::{Kernel, Known, Places, Tile};
 pub(super) unsafe fn apply<A: Copy, U: Copy>(
     tile: &Tile<'_>,
     combine: impl Fn(A, U) -> A + Copy,
-    alone: impl Fn(A, U) -> A + Copy,
+    combine_alone: impl Fn(A, U) -> A + Copy,
 ) {
-    let one = |selected: *mut u8, listed: *mut u8| {
+    let combine_one = |selected: *mut u8, listed: *mut u8| {
         // SAFETY: the caller's promise, for each element.
         unsafe {
             let target = selected.cast::<A>();
-            target.write(alone(target.read(), listed.cast::<U>().read()));
+            target.write(combine_alone(target.read(), listed.cast::<U>().read()));
         }
     };
     let (inner, steps) = (tile.inner, [size_of::<A>() as isize, size_of::<U>() as isize]);
@@ -34,18 +41,18 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
     unsafe {
         match tile.places {
             Places::Every(step) if inner.len == 1 && tile.repeats([7, 8]) => {
-                runs(tile, step, alone);
+                runs(tile, step, combine_alone);
             }
-            _ if inner.len == 1 => tile.each(one),
-            _ if [inner.selected, inner.listed] != steps => elements(tile, one),
-            _ if inner.len * size_of::<A>() < rows::LEAST => {
-                let distance = if tile.spread { AHEAD } else { tile.offsets.len() };
+            _ if inner.len == 1 => tile.each(combine_one),
+            _ if [inner.selected, inner.listed] != steps => elements(tile, combine_one),
+            _ if inner.len * size_of::<A>() < rows::SMALL_BLOCK => {
+                let distance = if tile.spread { TARGETS_AHEAD } else { tile.offsets.len() };
                 tile.each_row_ahead(
                     distance,
                     |row| cpu::prefetch_line(row),
                     |target, updates| {
                         for k in 0..inner.len {
-                            one(
+                            combine_one(
                                 target.wrapping_add(k * size_of::<A>()),
                                 updates.wrapping_add(k * size_of::<U>()),
                             );
@@ -58,11 +65,12 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
     }
 }
 
-/// Combines single updates with their targets, eight before a target is written if they
-/// have the same.
+/// Combines single updates with their targets, in chunks of eight entries: where all entries of a
+/// chunk select the same target, it is loaded and stored once, so that only the first update of
+/// the chunk waits for store-to-load forwarding.
 ///
 /// # Safety
-/// That of [`apply`], and entries are `step` bytes apart in the list.
+/// That of [`apply`], and the distance between updates in the list is `step` bytes.
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn runs<A: Copy, U: Copy>(tile: &Tile<'_>, step: isize, combine: impl Fn(A, U) -> A + Copy) {
@@ -88,40 +96,47 @@ unsafe fn runs<A: Copy, U: Copy>(tile: &Tile<'_>, step: isize, combine: impl Fn(
     }
 }
 
-/// Combines updates with elements whose positions are known.
+/// Combines updates with elements whose positions are known:
+/// `selected[positions[k]] = combine(selected[positions[k]], listed[entries[k]])`.
 ///
 /// # Safety
-/// All places are what [`Known`] promises, of elements of type `A`.
+/// The invariant of [`Known`] holds, for elements of type `A` in both arrays.
 #[allow(unsafe_code)]
 #[inline(always)]
 pub(super) unsafe fn apply_known<A: Copy>(known: &Known<'_>, combine: impl Fn(A, A) -> A) {
     let (targets, updates) = (known.selected.cast::<A>(), known.listed.cast::<A>());
     // SAFETY: the caller's promise, for each element.
-    let one = |position: u32, entry: usize| unsafe {
+    let combine_one = |position: u32, entry: usize| unsafe {
         let target = targets.wrapping_add(position as usize);
         target.write(combine(target.read(), updates.wrapping_add(entry).read()));
     };
     match known.entries {
-        None => known.positions.iter().enumerate().for_each(|(k, &at)| one(at, k)),
+        None => known.positions.iter().enumerate().for_each(|(k, &at)| combine_one(at, k)),
         Some(entries) => {
-            known.positions.iter().zip(entries).for_each(|(&at, &entry)| one(at, entry as usize));
+            known
+                .positions
+                .iter()
+                .zip(entries)
+                .for_each(|(&at, &entry)| combine_one(at, entry as usize));
         }
     }
 }
 
-/// Combines updates with elements along an axis while their indices are resolved.
+/// Combines single updates with elements along one axis, each index being resolved just before it
+/// is used; returns whether all indices are in bounds.
 ///
 /// # Safety
 /// That of [`SingleRun`](crate::memory::indices::elements::SingleRun), for elements of type `A`
-/// in both arrays, along one axis. Either it is dense and nothing is beside, or each selects beside
-/// the one before it.
+/// in both arrays, along one axis. Either all entries select from the same lane
+/// ([`Beside::Each(0)`](Beside::Each)) and the axis is contiguous, or each entry selects from the
+/// lane beside that of the entry before it.
 #[allow(unsafe_code)]
 #[inline(always)]
 pub(super) unsafe fn apply_singly<A: Copy>(
     elements: &Elements<'_>,
     combine: impl Fn(A, A) -> A + Copy,
 ) -> bool {
-    // SAFETY: the caller's promise. Integers without a sign have the size of those with one.
+    // SAFETY: the caller's promise. Unsigned integers have the size of signed ones.
     unsafe {
         match elements.width {
             Width::I32 | Width::U32 => apply_by::<u32, A>(elements, combine),
@@ -130,6 +145,8 @@ pub(super) unsafe fn apply_singly<A: Copy>(
     }
 }
 
+/// [`apply_singly`], for indices that are read as integers of type `I`.
+///
 /// # Safety
 /// That of [`apply_singly`], by indices of the size of `I`.
 #[allow(unsafe_code)]
@@ -139,10 +156,10 @@ unsafe fn apply_by<I: Unsigned, A: Copy>(
     combine: impl Fn(A, A) -> A + Copy,
 ) -> bool {
     let (axis, step, size) = (elements.axis(), elements.axes[0].step, size_of::<A>());
-    let one = |target: *mut u8, listed: *mut u8, entry: usize| {
+    let combine_one = |target: *mut u8, listed: *mut u8, entry: usize| {
         let (target, update) = (target.cast::<A>(), listed.cast::<A>().wrapping_add(entry));
-        // SAFETY: the caller's promise: positions are those of the axis, and there are as many
-        // updates as indices.
+        // SAFETY: the caller's promise: `axis.each` passes positions in bounds of the axis, and
+        // there are as many updates as indices.
         unsafe { target.write(combine(target.read(), update.read())) };
     };
     let at = |first: *mut u8, position: u64| {
@@ -153,25 +170,26 @@ unsafe fn apply_by<I: Unsigned, A: Copy>(
         match elements.beside {
             Beside::Each(0) => elements.blocks(size, BLOCK, |indices: &[I], (first, listed)| {
                 let place = |position: u64| first.wrapping_add(position as usize * size);
-                axis.each(indices, |position, k| one(place(position), listed, k))
+                axis.each(indices, |position, k| combine_one(place(position), listed, k))
             }),
             Beside::Each(_) => elements.blocks(size, BLOCK, |indices: &[I], (first, listed)| {
                 let place = |position, k| at(first, position).wrapping_add(k * size);
-                axis.each(indices, |position, k| one(place(position, k), listed, k))
+                axis.each(indices, |position, k| combine_one(place(position, k), listed, k))
             }),
             Beside::Runs(runs) => {
                 elements.blocks(size, runs.len(), |indices: &[I], (first, listed)| {
                     let place = |position, k| at(first, position).wrapping_offset(runs.beside(k));
-                    axis.each(indices, |position, k| one(place(position, k), listed, k))
+                    axis.each(indices, |position, k| combine_one(place(position, k), listed, k))
                 })
             }
         }
     }
 }
 
-/// Calls `each` with every selected and listed element of a tile, in order.
+/// Calls `visit` with every selected and listed element of a tile, in order: the plain loop nest
+/// of [`Tile`].
 #[inline(always)]
-pub(super) fn elements(tile: &Tile<'_>, each: impl Fn(*mut u8, *mut u8)) {
+pub(super) fn elements(tile: &Tile<'_>, visit: impl Fn(*mut u8, *mut u8)) {
     let inner = tile.inner;
     for iteration in 0..tile.outer.len {
         let (selected, listed) = tile.iteration(iteration);
@@ -179,7 +197,7 @@ pub(super) fn elements(tile: &Tile<'_>, each: impl Fn(*mut u8, *mut u8)) {
             let mut selected = selected.wrapping_offset(offset);
             let mut listed = listed.wrapping_offset(tile.places.at(k));
             for _ in 0..inner.len {
-                each(selected, listed);
+                visit(selected, listed);
                 selected = selected.wrapping_offset(inner.selected);
                 listed = listed.wrapping_offset(inner.listed);
             }
@@ -195,7 +213,7 @@ pub(in crate::memory) struct Set {
 }
 
 impl Set {
-    /// For a target of type `A`, which may be copied by its bits.
+    /// The kernel that writes `value`, for a target of type `A`, which may be copied by its bits.
     #[allow(unsafe_code)]
     pub(super) fn to<A: Copy>(value: A) -> Self {
         let size = const {
@@ -203,12 +221,13 @@ impl Set {
             size_of::<A>()
         };
         let mut bytes = [0; 16];
-        // SAFETY: there is room for it, and it is nothing but its bits.
+        // SAFETY: an `A` takes no more than the 16 bytes (asserted above), and is nothing but
+        // its bits.
         unsafe { bytes.as_mut_ptr().cast::<A>().write_unaligned(value) };
         Set { value: bytes, size }
     }
 
-    /// As many of it as 16 bytes hold.
+    /// The value repeated, as often as 16 bytes hold it.
     pub(in crate::memory) fn repeated(&self) -> u128 {
         let mut bytes = [0; 16];
         for (at, byte) in bytes.iter_mut().enumerate() {
@@ -217,6 +236,8 @@ impl Set {
         u128::from_ne_bytes(bytes)
     }
 
+    /// Writes the value, of `N` bytes, to the elements of a tile.
+    ///
     /// # Safety
     /// That of [`Kernel::run`], for elements of `N` bytes.
     #[allow(unsafe_code)]
@@ -254,8 +275,8 @@ impl Kernel for Set {
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }
 
-/// Overwrites selected elements with clones of updates, which may use what these
-/// elements own.
+/// Overwrites selected elements with clones of updates, by [`Clone::clone_from`], which may use
+/// what these elements own.
 ///
 /// # Safety
 /// That of [`Kernel::run`], for a target and updates of type `A`.
@@ -267,14 +288,14 @@ pub(in crate::memory) unsafe fn assign<A: Clone>(tile: &Tile<'_>) {
     });
 }
 
-/// What is due where indices select nothing: nothing.
+/// Action nothing: a scatter leaves all targets as they are where an index selects nothing.
 ///
 /// # Safety
 /// None is needed.
 #[allow(unsafe_code)]
 pub(in crate::memory) unsafe fn ignore(_: &Tile<'_>, _: *const u8) {}
 
-/// Combines updates with their targets as a function of the caller's does.
+/// Combines updates with their targets by a function that the user of the crate passes.
 pub(in crate::memory) struct Fold<'f, A, U, F> {
     fold: &'f F,
     types: PhantomData<fn(&mut A, &U)>,
@@ -293,7 +314,7 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
         let (inner, steps) = (tile.inner, [size_of::<A>() as isize, size_of::<U>() as isize]);
         if inner.len > 1 && [inner.selected, inner.listed] == steps {
             let bytes = inner.len * size_of::<A>();
-            let distance = if tile.spread { AHEAD } else { tile.offsets.len() };
+            let distance = if tile.spread { TARGETS_AHEAD } else { tile.offsets.len() };
             return tile.each_row_ahead(
                 distance,
                 |row| cpu::prefetch(row, bytes),
@@ -301,24 +322,24 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
                 |selected, listed| unsafe {
                     let target = std::slice::from_raw_parts_mut(selected.cast::<A>(), inner.len);
                     let updates = std::slice::from_raw_parts(listed.cast::<U>(), inner.len);
-                    row(fold, target, updates);
+                    fold_slices(fold, target, updates);
                 },
             );
         }
         // SAFETY: the caller's promise, for each element.
-        let one = |selected: *mut u8, listed: *mut u8| unsafe {
+        let fold_one = |selected: *mut u8, listed: *mut u8| unsafe {
             fold(&mut *selected.cast::<A>(), &*listed.cast::<U>());
         };
-        if inner.len == 1 { tile.each(one) } else { elements(tile, one) }
+        if inner.len == 1 { tile.each(fold_one) } else { elements(tile, fold_one) }
     }
 
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }
 
-/// Not inlined: as arguments of a function the slices are known not to
-/// overlap, and the compiler works on several elements at a time.
+/// Calls `fold` with each target and its update. Not inlined: since the slices are arguments of a
+/// function, the compiler knows that they do not overlap, and vectorises the loop.
 #[inline(never)]
-fn row<A, U>(fold: &impl Fn(&mut A, &U), target: &mut [A], updates: &[U]) {
+fn fold_slices<A, U>(fold: &impl Fn(&mut A, &U), target: &mut [A], updates: &[U]) {
     for (target, update) in target.iter_mut().zip(updates) {
         fold(target, update);
     }

@@ -1,19 +1,19 @@
-//! The kernels of each element type: what each reduction does, compiled once.
+//! The kernels of each reduction of each element type, compiled once.
 
 use std::any::TypeId;
 
 use super::apply::{Set, apply, apply_known, apply_singly};
 use super::transposed::run_by_rows;
 use super::wide::{DivideRow, Extent, Significant, Wide, Widely};
-use crate::memory::indices::elements::{Does, Elements, Single};
+use crate::memory::indices::elements::{Action, Elements, Single};
 use crate::memory::tile::{Kernel, Known, KnownRun, Tile};
 use crate::reduction::{Arithmetic, Reduction};
 
 pub(super) type Run = unsafe fn(&Tile<'_>);
 
-/// What is compiled for an element type.
+/// The functions that are compiled for an element type.
 ///
-/// Invariant: all functions were made for the type that `element` names, or for a
+/// Invariant: all functions were made for the type whose id `element` returns, or for a
 /// [`Twin`] of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernels {
@@ -26,11 +26,11 @@ pub struct Kernels {
     divide_row: Option<DivideRow>,
 }
 
-/// What has the size of `A` and a value for all of its bits, and the other way
-/// round.
+/// A type whose values may be read as values of `A`, and `A`'s as its own.
 ///
 /// # Safety
-/// That is so.
+/// This type and `A` have the same size, and every bit pattern of a value of one is a value of the
+/// other.
 #[allow(unsafe_code)]
 pub(crate) unsafe trait Twin<A> {}
 
@@ -57,6 +57,7 @@ twins! {
 unsafe impl<A> Twin<A> for A {}
 
 impl Kernels {
+    /// The kernels of elements of type `A`.
     pub(crate) const fn of<A: Arithmetic>() -> Self {
         Kernels {
             element: TypeId::of::<A>,
@@ -69,7 +70,7 @@ impl Kernels {
         }
     }
 
-    /// Those of `T` for elements of type `A`.
+    /// The kernels of `T`, to be used for elements of type `A`.
     pub(crate) const fn of_twin<A: 'static, T: Arithmetic + Twin<A>>() -> Self {
         Kernels { element: TypeId::of::<A>, ..Self::of::<T>() }
     }
@@ -80,34 +81,36 @@ impl Kernels {
         typeid::of::<T>() == (self.element)()
     }
 
-    /// Whether the reduction has a meaning for the type.
+    /// Whether the reduction is defined for the type.
     pub(crate) fn supports(&self, reduction: Reduction) -> bool {
         (self.supports)(reduction)
     }
 
-    /// Combines updates with their targets, where a target can hold what builds
-    /// up. A mean is summed first.
+    /// The kernel that combines updates with their targets, where the element type itself is what
+    /// the reduction accumulates in. Of a mean it is the sum.
     pub(in crate::memory) fn narrow(&self, reduction: Reduction) -> Option<Narrow> {
         (self.narrow)(reduction)
     }
 
-    /// Writes to each selected element what its reduction starts from, where
-    /// the value that it holds takes no part.
+    /// The kernel that writes the identity of the reduction to each selected element, for
+    /// reductions in which the value that a target holds takes no part.
     pub(in crate::memory) fn start(&self, reduction: Reduction) -> Option<Set> {
         (self.start)(reduction)
     }
 
-    /// How values build up beside their targets.
+    /// How the reduction accumulates in slots beside the targets, if it does.
     pub(in crate::memory) fn wide(&self, reduction: Reduction, extent: Extent) -> Option<Wide> {
         (self.wide)(reduction, extent)
     }
 
-    /// How many bits integers need, where that decides how a mean is kept.
+    /// The function that finds how many bits the integers of an array need, where that decides in
+    /// which slots a mean accumulates.
     pub(in crate::memory) fn significant(&self) -> Option<Significant> {
         self.significant
     }
 
-    /// Divides a row of sums, where a sum of the type is what a mean divides.
+    /// The function that divides a row of sums by their count, where means are sums of the element
+    /// type that are divided.
     pub(in crate::memory) fn divide_row(&self) -> Option<DivideRow> {
         self.divide_row
     }
@@ -127,13 +130,14 @@ impl Kernel for Plain {
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }
 
-/// Combines updates with targets of their type.
+/// Combines updates with targets of their type, in which the reduction accumulates.
 #[derive(Clone, Copy)]
 pub(in crate::memory) struct Narrow {
     run: Run,
     known: Option<KnownRun>,
     single: Option<Single>,
-    /// What takes no part, where any order of updates comes to the same bits.
+    /// Writes the identity of the reduction, where the result has the same bits for any order of
+    /// updates.
     any_order: Option<Set>,
 }
 
@@ -160,24 +164,25 @@ impl Kernel for Narrow {
     }
 }
 
-/// A kernel by what an element becomes, and by what it becomes where elements are reduced
-/// one by one, if that is another function.
+/// The kernel that replaces each target by `$combine` of it and its update; where elements are
+/// reduced one by one, by `$combine_alone`, if that is given.
 macro_rules! run {
     ($element:ty, $combine:expr) => {
         run!($element, $combine, $combine)
     };
-    ($element:ty, $combine:expr, $alone:expr) => {{
+    ($element:ty, $combine:expr, $combine_alone:expr) => {{
         #[allow(unsafe_code)]
         unsafe fn run<A: Arithmetic>(tile: &Tile<'_>) {
             // SAFETY: the caller's promise.
-            unsafe { apply::<A, A>(tile, $combine, $alone) }
+            unsafe { apply::<A, A>(tile, $combine, $combine_alone) }
         }
         run::<$element>
     }};
 }
 
-/// The same for single elements of some sizes, while their indices are resolved. Differences and
-/// products of these, and other sizes, are not worth functions of their own.
+/// The kernel that replaces each target by `$combine` of it and its update, each index being
+/// resolved just before it is used: for single elements whose size in bytes matches `$sizes`. Other
+/// sizes, differences and products are not worth functions of their own.
 macro_rules! singly {
     ($sizes:pat, $element:ty, $combine:expr) => {{
         #[allow(unsafe_code)]
@@ -187,13 +192,14 @@ macro_rules! singly {
         }
         let size = size_of::<$element>();
         if const { matches!(size_of::<$element>(), $sizes) } {
-            Some(Single { size, does: Does::Combine, run: run::<$element> })
+            Some(Single { size, action: Action::Combine, run: run::<$element> })
         } else {
             None
         }
     }};
 }
 
+/// [`Kernels::narrow`] of elements of type `A`.
 fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
     let (mut known, mut single) = (None, None);
     let run: Run = match reduction {
@@ -227,7 +233,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
     Some(Narrow { run, known, single, any_order })
 }
 
-/// Sums of elements whose positions are known. Other reductions of them are not
+/// Sums updates into elements whose positions are known. Other reductions of such elements are not
 /// worth functions of their own.
 ///
 /// # Safety
@@ -238,6 +244,7 @@ unsafe fn sum_known<A: Arithmetic>(known: &Known<'_>) {
     unsafe { apply_known::<A>(known, |held, update| A::narrow(A::add(held.widen(), update))) }
 }
 
+/// The kernel that writes the identity of a reduction.
 fn start<A: Arithmetic>(reduction: Reduction) -> Option<Set> {
     Some(Set::to(match reduction {
         Reduction::Min => A::GREATEST,
@@ -248,16 +255,18 @@ fn start<A: Arithmetic>(reduction: Reduction) -> Option<Set> {
     }))
 }
 
-/// The kernels of three reductions by themselves.
+/// The kernel that adds updates to their targets.
 pub(super) fn sum<A: Arithmetic>() -> Run {
     run!(A::Ring, |held, update| A::narrow(A::add(held.widen(), update)))
 }
 
+/// The kernel that subtracts updates from their targets.
 #[cfg(feature = "half")]
 pub(super) fn difference<A: Arithmetic>() -> Run {
     run!(A, |held, update| A::narrow(A::sub(held.widen(), update)))
 }
 
+/// The kernel that multiplies targets by their updates.
 #[cfg(feature = "half")]
 pub(super) fn product<A: Arithmetic>() -> Run {
     run!(A, |held, update| A::narrow(A::mul(held.widen(), update)))

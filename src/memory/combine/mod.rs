@@ -1,5 +1,5 @@
-//! Combines updates with the elements that indices select: kernels for each
-//! element type and reduction.
+//! Combines updates with the elements that indices select: the kernels of scatters that reduce or
+//! fold, for each element type and reduction.
 
 mod apply;
 mod kernels;

@@ -1,51 +1,57 @@
-//! Combines rows of updates with their targets, a few elements at a time.
+//! Combines rows of updates with their targets, in blocks of a few elements.
 
 use crate::memory::cpu;
 use crate::memory::tile::{Places, Tile};
 
-/// How many rows ahead of the one being combined the next is asked for.
-pub(super) const AHEAD: usize = 16;
+/// Prefetch distance of targets: number of rows ahead of the row being combined.
+pub(super) const TARGETS_AHEAD: usize = 16;
 
-/// What is asked for ahead of time takes no more than so many bytes of the cache
-/// next to the core.
-const AHEAD_BYTES: usize = 8 << 10;
+/// Bytes of targets prefetched ahead, at most: a part of L1.
+const TARGETS_AHEAD_BYTES: usize = 8 << 10;
 
-/// The same for updates from memory that do not follow each other, and the cache
-/// after that, on the way to which more lines can be.
-const EARLY: usize = 32;
-const EARLY_BYTES: usize = 32 << 10;
+/// Prefetch distance of updates that come from memory and do not follow each other, and bytes
+/// prefetched ahead, at most. They are prefetched into L2, since more lines can be in flight to
+/// L2 than to L1.
+const UPDATES_AHEAD: usize = 32;
+const UPDATES_AHEAD_BYTES: usize = 32 << 10;
 
-/// Bytes of the blocks that rows are combined in, and of those of rows that are
-/// shorter. Still shorter ones are combined element by element.
+/// Bytes of the blocks that rows are combined in; rows shorter than `BLOCK` are combined in blocks
+/// of `SMALL_BLOCK`, rows shorter than that element by element.
 const BLOCK: usize = 64;
-pub(super) const LEAST: usize = 16;
+pub(super) const SMALL_BLOCK: usize = 16;
 
-/// So many rows are combined with the same target before it is written.
+/// Bytes of updates, at most, that are combined with one target between its load and its store.
 const RUN_BYTES: usize = 1 << 10;
 
-/// Combines rows that are dense in both arrays.
+/// Combines rows that are contiguous in both arrays.
 ///
 /// # Safety
-/// That of [`apply`](super::apply::apply), and rows have [`LEAST`] bytes or more.
+/// That of [`apply`](super::apply::apply), and rows have [`SMALL_BLOCK`] bytes or more.
 #[allow(unsafe_code)]
 #[inline(always)]
 pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A, U) -> A + Copy) {
     let short = tile.inner.len * size_of::<A>() < BLOCK;
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if let Some(avx2) = cpu::Avx2::detect().filter(|_| !short) {
-        // SAFETY: the caller's promise; the processor has AVX2, as the proof says.
+        // SAFETY: the caller's promise, and rows have `BLOCK` bytes or more (`!short`); the
+        // processor has AVX2, as the proof says.
         return unsafe { rows_by_avx2(avx2, tile, combine) };
     }
-    // Without AVX2, 16 bytes are what x86-64 works on at a time.
+    // Without AVX2, vectors of x86-64 have 16 bytes.
     let short = short || cfg!(all(target_arch = "x86_64", not(miri)));
-    // SAFETY: the caller's promise, and rows are as long as that.
+    // SAFETY: the caller's promise; rows have `SMALL_BLOCK` bytes or more, and `BLOCK` bytes or
+    // more unless they are `short`.
     unsafe {
-        if short { rows::<A, U, LEAST>(tile, combine) } else { rows::<A, U, BLOCK>(tile, combine) }
+        if short {
+            rows::<A, U, SMALL_BLOCK>(tile, combine)
+        } else {
+            rows::<A, U, BLOCK>(tile, combine)
+        }
     }
 }
 
-/// [`rows`] for AVX2. A function of its own: of closures that are called from one
-/// the compiler leaves some as they are.
+/// [`rows`], compiled for AVX2. A function of its own rather than a closure for `Avx2::call`: the
+/// compiler would not inline all closures inside that closure, and compile some without AVX2.
 ///
 /// # Safety
 /// That of [`rows`], of [`BLOCK`] bytes.
@@ -61,10 +67,10 @@ unsafe fn rows_by_avx2<A: Copy, U: Copy>(
     unsafe { rows::<A, U, BLOCK>(tile, combine) }
 }
 
-/// Combines rows that are dense in both arrays, `BYTES` of the target at a time.
+/// Combines rows that are contiguous in both arrays, in blocks of `BYTES` bytes of the target.
 ///
 /// # Safety
-/// That of [`apply`], and rows have so many bytes or more.
+/// That of [`apply`], and rows have `BYTES` bytes or more.
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn rows<A: Copy, U: Copy, const BYTES: usize>(
@@ -78,16 +84,16 @@ unsafe fn rows<A: Copy, U: Copy, const BYTES: usize>(
             (2, BLOCK) => rows_of::<A, U, { BLOCK / 2 }>(tile, combine),
             (4, BLOCK) => rows_of::<A, U, { BLOCK / 4 }>(tile, combine),
             (8, BLOCK) => rows_of::<A, U, { BLOCK / 8 }>(tile, combine),
-            (1, _) => rows_of::<A, U, LEAST>(tile, combine),
-            (2, _) => rows_of::<A, U, { LEAST / 2 }>(tile, combine),
-            (4, _) => rows_of::<A, U, { LEAST / 4 }>(tile, combine),
-            (8, _) => rows_of::<A, U, { LEAST / 8 }>(tile, combine),
+            (1, _) => rows_of::<A, U, SMALL_BLOCK>(tile, combine),
+            (2, _) => rows_of::<A, U, { SMALL_BLOCK / 2 }>(tile, combine),
+            (4, _) => rows_of::<A, U, { SMALL_BLOCK / 4 }>(tile, combine),
+            (8, _) => rows_of::<A, U, { SMALL_BLOCK / 8 }>(tile, combine),
             _ => rows_of::<A, U, 1>(tile, combine),
         }
     }
 }
 
-/// Combines rows that are dense in both arrays, `N` elements at a time.
+/// Combines rows that are contiguous in both arrays, in blocks of `N` elements.
 ///
 /// # Safety
 /// That of [`apply`], and rows have `N` elements or more.
@@ -98,19 +104,24 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
     combine: impl Fn(A, U) -> A + Copy,
 ) {
     let len = tile.inner.len;
-    // How long runs are cannot be foreseen, which costs more than to wait where they are short;
-    // but blocks that overlap wait longer.
+    // The end of each run of equal targets is a branch misprediction, which costs more than
+    // store-to-load forwarding where runs are short. Where blocks overlap (`len` is no multiple of
+    // `N`), a load waits for two stores, so shorter runs pay, too.
     if tile.repeats(if len.is_multiple_of(N) { [7, 8] } else { [3, 4] }) {
         // SAFETY: the caller's promise.
         return unsafe { runs_of::<A, U, N>(tile, combine) };
     }
     let bytes = len * size_of::<A>();
-    let distance = (AHEAD_BYTES / bytes).clamp(1, AHEAD);
-    let early = if tile.spread { (EARLY_BYTES / bytes).clamp(AHEAD, EARLY) } else { distance };
+    let targets_ahead = (TARGETS_AHEAD_BYTES / bytes).clamp(1, TARGETS_AHEAD);
+    let updates_ahead = if tile.spread {
+        (UPDATES_AHEAD_BYTES / bytes).clamp(TARGETS_AHEAD, UPDATES_AHEAD)
+    } else {
+        targets_ahead
+    };
     let (offsets, last) = (tile.offsets, tile.offsets.len().wrapping_sub(1));
-    // Of how many rows updates further on are asked for together: to look whether they are takes
-    // a tenth of the time of a short one.
-    let together = if bytes <= 128 { 8 } else { 1 };
+    // Number of rows whose updates are prefetched at once: the check whether the list is prefetched
+    // takes a tenth of the time of a short row.
+    let rows_per_prefetch = if bytes <= 128 { 8 } else { 1 };
     for iteration in 0..tile.outer.len {
         let (selected, mut listed) = tile.iteration(iteration);
         // SAFETY: the caller's promise.
@@ -118,27 +129,27 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
             match tile.places {
                 Places::Every(step) => {
                     for (k, &offset) in offsets.iter().enumerate() {
-                        if k & (together - 1) == 0 {
+                        if k & (rows_per_prefetch - 1) == 0 {
                             if k % 8 == 0 {
                                 tile.next.prefetch(k / 8);
                             }
-                            tile.prefetch_list(listed, together * bytes);
+                            tile.prefetch_list(listed, rows_per_prefetch * bytes);
                         }
-                        let later = offsets[(k + distance).min(last)];
+                        let later = offsets[(k + targets_ahead).min(last)];
                         cpu::prefetch_all(selected.wrapping_offset(later), bytes);
                         let target = selected.wrapping_offset(offset).cast();
-                        let updates = Updates::one(listed.cast());
+                        let updates = Updates::single(listed.cast());
                         combine_row::<A, U, N, false>(target, updates, len, combine);
                         listed = listed.wrapping_offset(step);
                     }
                 }
                 Places::Each(places) => {
                     for (k, (&offset, &place)) in offsets.iter().zip(places).enumerate() {
-                        let later = offsets[(k + distance).min(last)];
+                        let later = offsets[(k + targets_ahead).min(last)];
                         cpu::prefetch_all(selected.wrapping_offset(later), bytes);
-                        // These rows do not follow each other, and where targets are
-                        // many, updates come from memory.
-                        let later = listed.wrapping_offset(places[(k + early).min(last)]);
+                        // These updates do not follow each other, and where targets are spread
+                        // over much memory, updates come from memory.
+                        let later = listed.wrapping_offset(places[(k + updates_ahead).min(last)]);
                         if tile.spread {
                             cpu::prefetch_l2(later, bytes);
                         } else {
@@ -146,7 +157,7 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
                             cpu::prefetch_line(later.wrapping_add(bytes - 1));
                         }
                         let target = selected.wrapping_offset(offset).cast();
-                        let updates = Updates::one(listed.wrapping_offset(place).cast());
+                        let updates = Updates::single(listed.wrapping_offset(place).cast());
                         combine_row::<A, U, N, false>(target, updates, len, combine);
                     }
                 }
@@ -155,9 +166,10 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
     }
 }
 
-/// Combines rows that are dense in both arrays, `N` elements at a time, and of those
-/// that follow each other and have the same target several before it is written: a load
-/// waits for the store of what it loads, the longer if that was two.
+/// Combines rows that are contiguous in both arrays, in blocks of `N` elements. Of rows that follow
+/// each other and have the same target several are combined before it is stored: otherwise each
+/// load of the target waits for store-to-load forwarding, longer if it depends on two stores
+/// (blocks that overlap).
 ///
 /// # Safety
 /// That of [`rows_of`].
@@ -168,13 +180,13 @@ unsafe fn runs_of<A: Copy, U: Copy, const N: usize>(
     combine: impl Fn(A, U) -> A + Copy,
 ) {
     let bytes = tile.inner.len * size_of::<A>();
-    let most = (RUN_BYTES / bytes).clamp(2, 16);
+    let max_rows = (RUN_BYTES / bytes).clamp(2, 16);
     for iteration in 0..tile.outer.len {
         let (selected, listed) = tile.iteration(iteration);
         let mut first = 0;
         while let [offset, rest @ ..] = &tile.offsets[first..] {
-            let (rows, step) = run(tile, first, most);
-            if let Some(&later) = rest.get(rows + AHEAD) {
+            let (rows, step) = run(tile, first, max_rows);
+            if let Some(&later) = rest.get(rows + TARGETS_AHEAD) {
                 cpu::prefetch_all(selected.wrapping_offset(later), bytes);
             }
             let target = selected.wrapping_offset(*offset).cast();
@@ -193,15 +205,16 @@ unsafe fn runs_of<A: Copy, U: Copy, const N: usize>(
     }
 }
 
-/// How many entries of a tile from this one on, at most, select the same and are evenly
-/// spaced in the list, and by how many bytes.
+/// Finds the entries from `first` on, at most `max_rows`, that select the same target and whose
+/// updates are evenly spaced in the list. Returns their number, and the distance in bytes between
+/// their updates.
 #[inline(always)]
-fn run(tile: &Tile<'_>, first: usize, most: usize) -> (usize, isize) {
+fn run(tile: &Tile<'_>, first: usize, max_rows: usize) -> (usize, isize) {
     let (offset, place) = (tile.offsets[first], tile.places.at(first));
     let rest = &tile.offsets[first + 1..];
     let step = if rest.is_empty() { 0 } else { tile.places.at(first + 1).wrapping_sub(place) };
     let mut rows = 1;
-    for &next in rest.iter().take(most - 1) {
+    for &next in rest.iter().take(max_rows - 1) {
         let expected = place.wrapping_add(step.wrapping_mul(rows as isize));
         if next != offset || tile.places.at(first + rows) != expected {
             break;
@@ -211,28 +224,32 @@ fn run(tile: &Tile<'_>, first: usize, most: usize) -> (usize, isize) {
     (rows, step)
 }
 
-/// One row of updates, or with `RUN` some that are so many bytes apart.
+/// One row of updates, or with `RUN` several for the same target.
 #[derive(Clone, Copy)]
 struct Updates<U, const RUN: bool> {
     first: *const U,
     rows: usize,
+    /// The distance in bytes between the rows.
     step: isize,
 }
 
 impl<U> Updates<U, false> {
     #[inline(always)]
-    fn one(row: *const U) -> Self {
+    fn single(row: *const U) -> Self {
         Updates { first: row, rows: 1, step: 0 }
     }
 }
 
-/// Combines updates with a row of `len` elements. The first two blocks may overlap, so each
-/// is worked out before the one ahead of it is written; and a choice between two
-/// values that is written right where one of them was read would become a masked
-/// store, which takes far longer.
+/// Combines updates with a target row of `len` elements, in blocks of `N`.
+///
+/// The first two blocks overlap where `len` is no multiple of `N`, so each block is computed before
+/// the block preceding it is stored. This also keeps the compiler from making masked stores, which
+/// take far longer: it does so of a choice between two values (a minimum) that is stored to the
+/// place where one of them was just loaded.
 ///
 /// # Safety
-/// `len` elements of all can be used, are `N` or more, and do not overlap.
+/// `len` elements of the target can be read and written, and `len` of each row of updates read;
+/// `len` is at least `N`; target and updates do not overlap.
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn combine_row<A: Copy, U: Copy, const N: usize, const RUN: bool>(
@@ -259,10 +276,11 @@ unsafe fn combine_row<A: Copy, U: Copy, const N: usize, const RUN: bool>(
     }
 }
 
-/// What becomes of `N` elements of a row from this place on.
+/// Combines `N` elements of a target row, from element `at` on, with those of each row of updates,
+/// and returns the results without storing them.
 ///
 /// # Safety
-/// `N` elements of all can be read there.
+/// From element `at` on, `N` elements of the target and of each row of updates can be read.
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn block<A: Copy, U: Copy, const N: usize, const RUN: bool>(
@@ -297,16 +315,16 @@ mod tests {
     use super::*;
     use crate::memory::tile::{NextIndices, Steps};
 
-    /// Rows of targets for each of two iterations, and rows of updates.
+    /// Number of target rows of each of the two iterations, and of rows of updates.
     const ROWS: usize = 8;
 
-    /// Tells the order of updates.
+    /// A function whose result depends on the order of updates.
     fn combine(held: u32, update: u32) -> u32 {
         held.wrapping_mul(3).wrapping_add(update)
     }
 
-    /// Where targets repeat and their updates are evenly spaced or not, as those are that a
-    /// thread takes from a list, all come to what one row after the other does.
+    /// Where targets repeat, the result is that of combining one row after the other, be their
+    /// updates evenly spaced or not (a thread that takes some updates of a list has both).
     #[test]
     #[allow(unsafe_code)]
     fn runs_are_what_one_row_after_the_other_is() {
@@ -349,11 +367,12 @@ mod tests {
                     inner: Steps { len, selected: 4, listed: 4 },
                     size: 4,
                     spread,
-                    apart: 0,
+                    offset_step: 0,
                     long: false,
                     next: NextIndices::NONE,
                 };
-                // SAFETY: all these rows are in the two vectors, and have four elements or more.
+                // SAFETY: all these rows are in the two vectors, which do not overlap, and have
+                // four elements or more.
                 unsafe {
                     if run {
                         runs_of::<u32, u32, 4>(&tile, combine);

@@ -1,4 +1,4 @@
-//! Clones elements of types that are more than their bytes.
+//! Clones elements of types that are not plain (`is_plain`) and have no drop glue.
 
 use std::mem::MaybeUninit;
 
@@ -7,36 +7,37 @@ use super::each_listed;
 use crate::memory::cpu::Avx2;
 use crate::memory::tile::Tile;
 
-/// How elements of one type are cloned.
+/// The functions that clone elements of one type.
 #[derive(Debug)]
 pub(in crate::memory) struct Clones {
-    /// From one array of a tile to the other.
+    /// Clones each element of a tile from one array to the other.
     pub(in crate::memory) tile: unsafe fn(&Tile<'_>),
-    /// A value to all listed elements of a tile.
+    /// Clones a value to all listed elements of a tile.
     pub(in crate::memory) value: unsafe fn(&Tile<'_>, *const u8),
-    /// Rows that are rolled, where nothing that lies there is dropped.
+    /// Clones rolled rows; `None` where the elements that are overwritten must be dropped.
     pub(in crate::memory) rolled: Option<RollRows>,
 }
 
-/// Those that clone from the selected to the listed array where `GATHER`, else
-/// back, without dropping what lies there.
+/// The functions that clone elements of type `T`, from the selected to the listed array where
+/// `GATHER`, else from the listed to the selected array. Elements that are overwritten are not
+/// dropped.
 pub(super) fn clones<T: Clone, const GATHER: bool>() -> &'static Clones {
     macro_rules! clones {
         ($arrays:literal, $short:literal) => {
             const {
                 &Clones {
-                    tile: each::<T, $arrays, $short, GATHER>,
+                    tile: clone_tile::<T, $arrays, $short, GATHER>,
                     value: fill::<T>,
-                    rolled: Some(rolled::<T, $arrays, $short>),
+                    rolled: Some(clone_rolled::<T, $arrays, $short>),
                 }
             }
         };
     }
     if const { size_of::<T>() > 64 } {
-        // Arrays of these would be too much for the stack.
+        // Arrays of such elements would take too much of the stack.
         clones!(false, 0)
     } else if const { size_of::<T>() <= 8 } {
-        // The compiler makes long loops over these a `memcpy`, if it may.
+        // Where `clone` copies bits, the compiler turns long loops over these into `memcpy`.
         clones!(false, 128)
     } else if const { size_of::<T>().is_power_of_two() } {
         clones!(false, 384)
@@ -45,13 +46,13 @@ pub(super) fn clones<T: Clone, const GATHER: bool>() -> &'static Clones {
     }
 }
 
-/// Clones by AVX2 where the processor has it and elements fill its vectors.
+/// Clones a tile, by code that is compiled for AVX2 where the processor has it and elements fill
+/// whole vectors.
 ///
 /// # Safety
-/// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for elements of
-/// type `T`.
+/// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for elements of type `T`.
 #[allow(unsafe_code)]
-unsafe fn each<T: Clone, const ARRAYS: bool, const SHORT: usize, const GATHER: bool>(
+unsafe fn clone_tile<T: Clone, const ARRAYS: bool, const SHORT: usize, const GATHER: bool>(
     tile: &Tile<'_>,
 ) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -60,32 +61,34 @@ unsafe fn each<T: Clone, const ARRAYS: bool, const SHORT: usize, const GATHER: b
             return avx2.call(
                 #[inline(always)]
                 // SAFETY: the caller's promise.
-                || unsafe { rows::<T, ARRAYS, SHORT, GATHER>(tile) },
+                || unsafe { clone_rows::<T, ARRAYS, SHORT, GATHER>(tile) },
             );
         }
     }
     // SAFETY: the caller's promise.
-    unsafe { rows::<T, ARRAYS, SHORT, GATHER>(tile) }
+    unsafe { clone_rows::<T, ARRAYS, SHORT, GATHER>(tile) }
 }
 
+/// Clones a tile, row by row.
+///
 /// # Safety
-/// That of [`each`].
+/// That of [`clone_tile`].
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn rows<T: Clone, const ARRAYS: bool, const SHORT: usize, const GATHER: bool>(
+unsafe fn clone_rows<T: Clone, const ARRAYS: bool, const SHORT: usize, const GATHER: bool>(
     tile: &Tile<'_>,
 ) {
     let (inner, size) = (tile.inner, size_of::<T>() as isize);
     let dense = (inner.selected, inner.listed) == (size, size);
-    let ends = |selected: *mut u8, listed: *mut u8| {
+    let from_to = |selected: *mut u8, listed: *mut u8| {
         let (from, to) = if GATHER { (selected, listed) } else { (listed, selected) };
         (from.cast::<T>().cast_const(), to.cast::<T>())
     };
     let steps = [inner.selected, inner.listed];
-    let [step, place] = if GATHER { steps } else { [steps[1], steps[0]] };
+    let [from_step, to_step] = if GATHER { steps } else { [steps[1], steps[0]] };
     if inner.len == 1 {
         return tile.each(|selected, listed| {
-            let (from, to) = ends(selected, listed);
+            let (from, to) = from_to(selected, listed);
             // SAFETY: the caller's promise, for this element.
             unsafe { to.write((*from).clone()) };
         });
@@ -93,7 +96,7 @@ unsafe fn rows<T: Clone, const ARRAYS: bool, const SHORT: usize, const GATHER: b
     macro_rules! rows_of {
         ($count:literal) => {
             return tile.each_row(|selected, listed| {
-                let (from, to) = ends(selected, listed);
+                let (from, to) = from_to(selected, listed);
                 // SAFETY: the caller's promise, for each row.
                 unsafe { to.cast::<[T; $count]>().write((*from.cast::<[T; $count]>()).clone()) }
             })
@@ -107,22 +110,23 @@ unsafe fn rows<T: Clone, const ARRAYS: bool, const SHORT: usize, const GATHER: b
     tile.each_row(
         #[inline(always)]
         |selected, listed| {
-            let (from, to) = ends(selected, listed);
+            let (from, to) = from_to(selected, listed);
             // SAFETY: the caller's promise, for each row.
             unsafe {
                 match dense {
-                    true => follow::<T, ARRAYS, SHORT>(from, to, inner.len),
-                    // Steps that are compared with constants are handed on as these.
-                    false if place == size => {
+                    true => clone_contiguous::<T, ARRAYS, SHORT>(from, to, inner.len),
+                    // The compiler sees a constant step of the target, and can vectorise the loop.
+                    false if to_step == size => {
                         for k in 0..inner.len {
-                            let from = from.wrapping_byte_offset(step.wrapping_mul(k as isize));
+                            let from =
+                                from.wrapping_byte_offset(from_step.wrapping_mul(k as isize));
                             to.add(k).write((*from).clone());
                         }
                     }
                     false => {
                         for k in 0..inner.len as isize {
-                            let from = from.wrapping_byte_offset(k.wrapping_mul(step));
-                            to.wrapping_byte_offset(k.wrapping_mul(place)).write((*from).clone());
+                            let from = from.wrapping_byte_offset(k.wrapping_mul(from_step));
+                            to.wrapping_byte_offset(k.wrapping_mul(to_step)).write((*from).clone());
                         }
                     }
                 }
@@ -131,14 +135,14 @@ unsafe fn rows<T: Clone, const ARRAYS: bool, const SHORT: usize, const GATHER: b
     );
 }
 
-/// Clones elements that follow each other in both arrays: up to `SHORT` bytes
-/// without a call, more as arrays where `ARRAYS`.
+/// Clones `len` elements that are contiguous in both arrays: up to `SHORT` bytes inline, more by a
+/// call, and as arrays where `ARRAYS`.
 ///
 /// # Safety
-/// `len` elements can be read and written, and do not overlap.
+/// `len` elements can be read from `from` and written to `to`, and the two do not overlap.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn follow<T: Clone, const ARRAYS: bool, const SHORT: usize>(
+unsafe fn clone_contiguous<T: Clone, const ARRAYS: bool, const SHORT: usize>(
     from: *const T,
     to: *mut T,
     len: usize,
@@ -146,29 +150,29 @@ unsafe fn follow<T: Clone, const ARRAYS: bool, const SHORT: usize>(
     // SAFETY: the caller's promise.
     unsafe {
         if const { SHORT > 0 } && len * size_of::<T>() <= SHORT {
-            return short::<T>(from, to, len);
+            return clone_short::<T>(from, to, len);
         }
         let from = std::slice::from_raw_parts(from, len);
         let to = std::slice::from_raw_parts_mut(to.cast(), len);
-        if const { ARRAYS } { long(from, to) } else { row(from, to) }
+        if const { ARRAYS } { clone_long(from, to) } else { clone_row(from, to) }
     }
 }
 
-/// Elements that are cloned as one array: the standard library copies the bytes
-/// of an array whose elements are `Copy`, in vectors that elements of an odd
-/// size do not fill.
-const AT_ONCE: usize = 8;
+/// Number of elements that are cloned as one array. `clone` of an array whose elements are `Copy`
+/// is a copy of its bytes, by whole vectors, which single elements of an odd size do not fill.
+const ARRAY_LEN: usize = 8;
 
-/// Clones a short row.
+/// Clones a short row, as arrays of 8 and 4 elements and then one by one.
 ///
 /// # Safety
-/// `len` elements can be read and written, and do not overlap.
+/// `len` elements can be read from `from` and written to `to`, and the two do not overlap.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn short<T: Clone>(from: *const T, to: *mut T, len: usize) {
+unsafe fn clone_short<T: Clone>(from: *const T, to: *mut T, len: usize) {
     macro_rules! array {
         ($count:expr, $at:expr) => {
-            // SAFETY: the caller's promise; these elements are among them.
+            // SAFETY: the caller's promise; at least `count` elements are left from `at` on, as the
+            // conditions of the loops below check.
             unsafe {
                 let from = &*from.add($at).cast::<[T; $count]>();
                 to.add($at).cast::<[T; $count]>().write(from.clone());
@@ -176,9 +180,9 @@ unsafe fn short<T: Clone>(from: *const T, to: *mut T, len: usize) {
         };
     }
     let mut at = 0;
-    while len - at >= AT_ONCE {
-        array!(AT_ONCE, at);
-        at += AT_ONCE;
+    while len - at >= ARRAY_LEN {
+        array!(ARRAY_LEN, at);
+        at += ARRAY_LEN;
     }
     if len - at >= 4 {
         array!(4, at);
@@ -190,23 +194,23 @@ unsafe fn short<T: Clone>(from: *const T, to: *mut T, len: usize) {
     }
 }
 
-/// Clones a long row of small elements.
+/// Clones a long row of small elements, as arrays as far as they go.
 #[inline(never)]
-fn long<T: Clone>(from: &[T], to: &mut [MaybeUninit<T>]) {
-    let (from, to) = arrays::<T, 64>(from, to);
-    let (from, to) = arrays::<T, AT_ONCE>(from, to);
-    row(from, to);
+fn clone_long<T: Clone>(from: &[T], to: &mut [MaybeUninit<T>]) {
+    let (from, to) = clone_arrays::<T, 64>(from, to);
+    let (from, to) = clone_arrays::<T, ARRAY_LEN>(from, to);
+    clone_row(from, to);
 }
 
-/// Clones as many whole arrays as there are, and returns what is left.
+/// Clones all whole arrays of `N` elements, and returns the remaining elements.
 #[allow(unsafe_code)]
-fn arrays<'f, 't, T: Clone, const N: usize>(
+fn clone_arrays<'f, 't, T: Clone, const N: usize>(
     from: &'f [T],
     to: &'t mut [MaybeUninit<T>],
 ) -> (&'f [T], &'t mut [MaybeUninit<T>]) {
     let (mut arrays, mut places) = (from.chunks_exact(N), to.chunks_exact_mut(N));
     for (array, place) in (&mut arrays).zip(&mut places) {
-        // SAFETY: both are as long as the array, and uninitialised elements may
+        // SAFETY: both chunks have `N` elements (`chunks_exact`), and uninitialised elements may
         // be written.
         unsafe {
             let array = &*array.as_ptr().cast::<[T; N]>();
@@ -216,33 +220,35 @@ fn arrays<'f, 't, T: Clone, const N: usize>(
     (arrays.remainder(), places.into_remainder())
 }
 
-/// Clones a row. Not inlined: as arguments of a function the slices are known
-/// not to overlap, and the loop becomes a `memcpy` where a clone is a copy of
-/// bits.
+/// Clones a row element by element. Not inlined: as arguments of a function the slices are known
+/// not to alias, and the loop becomes a `memcpy` where `clone` copies bits.
 #[inline(never)]
-fn row<T: Clone>(from: &[T], to: &mut [MaybeUninit<T>]) {
+fn clone_row<T: Clone>(from: &[T], to: &mut [MaybeUninit<T>]) {
     for (slot, element) in to.iter_mut().zip(from) {
         slot.write(element.clone());
     }
 }
 
-/// Clones rows of the elements that it was made for, rolled.
+/// A function that clones rows, rolled, of one element type.
 pub(in crate::memory) type RollRows = unsafe fn(&RolledRows);
 
-/// Rows of elements that follow each other, to be rolled.
+/// Rows of contiguous elements, to be rolled: the last elements of a source row wrap around to the
+/// front of the target row.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct RolledRows {
     pub(in crate::memory) from: *const u8,
     pub(in crate::memory) to: *mut u8,
+    /// Number of rows.
     pub(in crate::memory) count: usize,
-    /// By how many bytes each is apart from the next in the two arrays.
+    /// The distance in bytes from one row to the next in the source and in the target.
     pub(in crate::memory) steps: [isize; 2],
-    /// How many elements move on, and how many come round.
+    /// Number of elements at the front that shift towards the back, and number at the back that
+    /// wrap around to the front.
     pub(in crate::memory) runs: [usize; 2],
 }
 
 impl RolledRows {
-    /// Calls `visit` with where each row begins in the two arrays.
+    /// Calls `visit` with the address of each row in the source and in the target.
     #[inline(always)]
     fn each<T>(&self, visit: impl Fn(*const T, *mut T)) {
         for k in 0..self.count as isize {
@@ -252,37 +258,37 @@ impl RolledRows {
     }
 }
 
-/// Clones rows, rolled: both runs of each before the next.
+/// Clones rows, rolled: both runs of a row before the next row.
 ///
 /// # Safety
-/// They are of elements of type `T` that can be read and written, and do not
-/// overlap.
+/// The rows are of elements of type `T`; those of the source can be read and those of the target
+/// be written, and the two do not overlap.
 #[allow(unsafe_code)]
-unsafe fn rolled<T: Clone, const ARRAYS: bool, const SHORT: usize>(rows: &RolledRows) {
+unsafe fn clone_rolled<T: Clone, const ARRAYS: bool, const SHORT: usize>(rows: &RolledRows) {
     // SAFETY: the caller's promise.
     unsafe {
         match rows.runs {
-            [2, 1] if const { SHORT > 0 } => three::<T, 2, 1>(rows),
-            [1, 2] if const { SHORT > 0 } => three::<T, 1, 2>(rows),
-            [on, round] => rows.each::<T>(|from, to| {
-                follow::<T, ARRAYS, SHORT>(from.add(on), to, round);
-                follow::<T, ARRAYS, SHORT>(from, to.add(round), on);
+            [2, 1] if const { SHORT > 0 } => clone_three::<T, 2, 1>(rows),
+            [1, 2] if const { SHORT > 0 } => clone_three::<T, 1, 2>(rows),
+            [shifted, wrapped] => rows.each::<T>(|from, to| {
+                clone_contiguous::<T, ARRAYS, SHORT>(from.add(shifted), to, wrapped);
+                clone_contiguous::<T, ARRAYS, SHORT>(from, to.add(wrapped), shifted);
             }),
         }
     }
 }
 
-/// The same for rows of three elements.
+/// Action what [`clone_rolled`] does for rows of three elements.
 ///
 /// # Safety
-/// That of [`rolled`], for runs of these lengths.
+/// That of [`clone_rolled`], for runs of these lengths.
 #[allow(unsafe_code)]
-unsafe fn three<T: Clone, const ON: usize, const ROUND: usize>(rows: &RolledRows) {
+unsafe fn clone_three<T: Clone, const SHIFTED: usize, const WRAPPED: usize>(rows: &RolledRows) {
     rows.each::<T>(|from, to| {
         // SAFETY: the caller's promise, for each row.
         unsafe {
-            to.cast::<[T; ROUND]>().write((*from.add(ON).cast::<[T; ROUND]>()).clone());
-            to.add(ROUND).cast::<[T; ON]>().write((*from.cast::<[T; ON]>()).clone());
+            to.cast::<[T; WRAPPED]>().write((*from.add(SHIFTED).cast::<[T; WRAPPED]>()).clone());
+            to.add(WRAPPED).cast::<[T; SHIFTED]>().write((*from.cast::<[T; SHIFTED]>()).clone());
         }
     });
 }
@@ -290,11 +296,11 @@ unsafe fn three<T: Clone, const ON: usize, const ROUND: usize>(rows: &RolledRows
 /// Clones a value to all listed elements of a tile.
 ///
 /// # Safety
-/// They can be written, and `value` is a `T`.
+/// The listed elements can be written, and `value` points to a `T`.
 #[allow(unsafe_code)]
 unsafe fn fill<T: Clone>(tile: &Tile<'_>, value: *const u8) {
     // SAFETY: the caller's promise.
     let value = unsafe { &*value.cast::<T>() };
     // SAFETY: likewise.
-    each_listed(tile, |place| unsafe { place.cast::<T>().write(value.clone()) });
+    each_listed(tile, |element| unsafe { element.cast::<T>().write(value.clone()) });
 }

@@ -1,10 +1,12 @@
 //! Copies elements from one strided array to another.
 //!
-//! An element is copied in one of three ways, which its type decides. Types
-//! that are nothing but their bytes are moved by their size, by kernels that
-//! are compiled once, in this crate. Other types without drop glue are cloned
-//! by a kernel of their own. Of types with drop glue, addresses are copied, and
-//! safe code clones what they point to: it owns what a panic leaves behind.
+//! The element type decides in which of three ways ([`Way`]):
+//!
+//! - Plain types (numbers, `bool`, `char`) are copied as bytes, by kernels for each element size
+//!   that are compiled once, in this crate.
+//! - Other types without drop glue are cloned, by kernels that are generic over the type.
+//! - Of elements with drop glue only the addresses are copied. Safe code then clones the elements:
+//!   it owns, and drops, the clones that exist when a `clone` panics.
 
 mod clone;
 mod plain;
@@ -18,7 +20,7 @@ use plain::{PLAIN, is_plain};
 pub(crate) use transfer::Transfer;
 
 use super::cpu;
-use super::indices::elements::{self, Does, Single, SingleRun};
+use super::indices::elements::{self, Action, Single, SingleRun};
 use super::tile::{Kernel, Places, Tile};
 use super::walk::{Loop, Walk};
 use crate::threshold::threshold;
@@ -33,17 +35,17 @@ pub(super) struct Copier {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Way {
-    /// By copying its bytes, all of which are initialised.
+    /// The bytes of the element, all of which are initialised, are copied.
     Bytes,
-    /// By cloning each element, which these functions do.
+    /// The element is cloned by these functions.
     Clone(&'static Clones),
-    /// By writing down where it is; the size is that of an address.
+    /// The address of the element is stored; [`Copier::size`] is the size of an address.
     Address,
 }
 
 impl Way {
-    /// That of elements without drop glue, from the selected to the listed array
-    /// where `GATHER`, else back.
+    /// The way for elements without drop glue: from the selected to the listed array where
+    /// `GATHER`, else from the listed to the selected array.
     #[inline]
     pub(super) fn of<T: Clone, const GATHER: bool>() -> Self {
         assert!(!std::mem::needs_drop::<T>(), "what lies there is not dropped");
@@ -51,20 +53,21 @@ impl Way {
     }
 }
 
-type Run = unsafe fn(&Tile<'_>);
+/// A function that copies the elements of a tile.
+type TileFn = unsafe fn(&Tile<'_>);
 
-/// A kernel that copies what indices select to its place in the list.
+/// A kernel that copies each selected element to its place in the listed array.
 pub(super) struct Gather {
     pub(super) copier: Copier,
-    pub(super) run: Run,
-    /// Whether short rows may be rearranged by shuffles of bytes.
+    pub(super) run: TileFn,
+    /// Whether short rows may be gathered by byte shuffles: [`Copier::shuffles`] of the walk.
     pub(super) shuffles: bool,
-    /// The value where an index selects nothing.
+    /// The value of listed elements whose index selects nothing.
     pub(super) fill: Option<*const u8>,
 }
 
-// SAFETY: the value is borrowed for as long as the kernel is used, and `Sync`
-// (`Transfer` asks for both).
+// SAFETY: `fill` points to a value that is borrowed for as long as the kernel is used and that is
+// `Sync`: the constructors of `Transfer` require both.
 #[allow(unsafe_code)]
 unsafe impl Sync for Gather {}
 
@@ -72,10 +75,10 @@ unsafe impl Sync for Gather {}
 impl Kernel for Gather {
     #[inline]
     unsafe fn run(&self, tile: &Tile<'_>) {
-        // SAFETY: the caller's promise; what shuffles rely on stands at
-        // `Copier::shuffles`.
+        // SAFETY: the caller's promise; `self.shuffles` says that `Copier::shuffles` allows the
+        // walk of this tile, as `shuffled` requires.
         unsafe {
-            if self.shuffles && tile.outer.len >= cpu::FEWEST {
+            if self.shuffles && tile.outer.len >= cpu::MIN_SHUFFLED_ROWS {
                 return shuffled(tile, self.run);
             }
             (self.run)(tile);
@@ -84,14 +87,15 @@ impl Kernel for Gather {
 
     unsafe fn nowhere(&self, tile: &Tile<'_>) {
         let Some(value) = self.fill else { return };
-        // SAFETY: the caller's promise; the value is of the elements' type.
+        // SAFETY: the caller's promise; `fill` points to a value of the elements' type (invariant
+        // of `Transfer`).
         unsafe {
             match self.copier.way {
                 Way::Bytes => fill(tile, value, self.copier.size),
                 Way::Clone(clones) => (clones.value)(tile, value),
-                // As an address: bytes of one do not remember what it may reach.
+                // Written as a pointer: copied as plain bytes, it would lose its provenance.
                 Way::Address => {
-                    each_listed(tile, |place| place.cast::<*const u8>().write(value));
+                    each_listed(tile, |element| element.cast::<*const u8>().write(value));
                 }
             }
         }
@@ -102,10 +106,10 @@ impl Kernel for Gather {
     }
 }
 
-/// A kernel that copies what is listed to where indices select.
+/// A kernel that copies each listed element over the selected one: a scatter without a reduction.
 pub(super) struct Write {
     copier: Copier,
-    run: Run,
+    run: TileFn,
 }
 
 #[allow(unsafe_code)]
@@ -124,12 +128,13 @@ impl Kernel for Write {
 }
 
 impl Copier {
-    /// The kernel that writes along the innermost loops of a walk.
+    /// The kernel that overwrites selected elements, for tiles with this inner loop.
     pub(super) fn write(self, inner: &Loop) -> Write {
         Write { copier: self, run: self.kernel(inner, false, false) }
     }
 
-    /// How it copies elements of some sizes while their indices are resolved.
+    /// The kernel that copies single elements while their indices are resolved, for plain elements
+    /// of up to 8 bytes.
     fn single<const GATHER: bool>(&self) -> Option<Single> {
         let run: SingleRun = match (&self.way, self.size) {
             (Way::Bytes, 1) => elements::copy::<1, GATHER>,
@@ -138,22 +143,22 @@ impl Copier {
             (Way::Bytes, 8) => elements::copy::<8, GATHER>,
             _ => return None,
         };
-        let does = if GATHER { Does::Gather } else { Does::Write };
-        Some(Single { size: self.size, does, run })
+        let action = if GATHER { Action::Gather } else { Action::Write };
+        Some(Single { size: self.size, action, run })
     }
 
-    /// The kernel for tiles whose inner loops are like this. `gather` tells in
-    /// which direction it copies: from the selected to the listed array, or
-    /// back; `past`, that rows may pass by the caches.
+    /// The function that copies tiles with this inner loop: from the selected to the listed array
+    /// if `gather`, else from the listed to the selected array. If `streamed`, gathered rows are
+    /// written by non-temporal stores.
     #[inline]
-    pub(super) fn kernel(&self, inner: &Loop, gather: bool, past: bool) -> Run {
+    pub(super) fn kernel(&self, inner: &Loop, gather: bool, streamed: bool) -> TileFn {
         match self.way {
             Way::Bytes => {
                 let step = self.size as isize;
-                let row =
+                let dense =
                     inner.len == 1 || (inner.step.selected == step && inner.step.listed == step);
-                match (row, gather) {
-                    (true, true) if past => rows::past,
+                match (dense, gather) {
+                    (true, true) if streamed => rows::streamed,
                     (true, true) => rows::kernel::<true>(inner.len * self.size),
                     (true, false) => rows::kernel::<false>(inner.len * self.size),
                     (false, true) => strided::kernel::<true>(self.size),
@@ -165,12 +170,15 @@ impl Copier {
         }
     }
 
-    /// Whether short rows may be rearranged by shuffles of bytes: rows follow
-    /// each other along the selected axis, and its ends along the outer loop,
-    /// so that all bytes between are elements that the axis reaches.
+    /// Whether short rows may be gathered by byte shuffles, which also load bytes between the
+    /// selected ones.
+    ///
+    /// That needs a selected array without gaps: rows are contiguous along the selected axis, and
+    /// each iteration of the outer loop begins where the axis of the one before ends. Then all
+    /// bytes between selected rows are elements of the array.
     #[inline]
     pub(super) fn shuffles(&self, walk: &Walk) -> bool {
-        walk.outer.len >= cpu::FEWEST && self.shuffles_rows(walk)
+        walk.outer.len >= cpu::MIN_SHUFFLED_ROWS && self.shuffles_rows(walk)
     }
 
     fn shuffles_rows(&self, walk: &Walk) -> bool {
@@ -182,41 +190,41 @@ impl Copier {
             && dense
             && axis.step == row as isize
             && axis.len.checked_mul(row) == Some(walk.outer.step.selected as usize)
-            && walk.nest().iter().all(|one| one.step.selected == 0)
+            && walk.nest().iter().all(|around| around.step.selected == 0)
     }
 }
 
-/// Rearranges the rows of a tile by shuffles of bytes, where there is a pattern
-/// for them, and by `run` what is left.
+/// Copies a tile like `copy`, but by byte shuffles as far as there is a [`Pattern`](cpu::Pattern)
+/// for its offsets; `copy` copies the remaining iterations of the outer loop.
 ///
 /// # Safety
 /// That of [`Kernel::run`], for a walk that [`Copier::shuffles`] allows.
 #[allow(unsafe_code)]
-unsafe fn shuffled(tile: &Tile<'_>, run: Run) {
+unsafe fn shuffled(tile: &Tile<'_>, copy: TileFn) {
     let row = tile.inner.len * tile.size;
     let bytes = tile.offsets.len() * row;
-    let follow = tile.outer.listed == bytes as isize
+    let contiguous = tile.outer.listed == bytes as isize
         && matches!(tile.places, Places::Every(step) if step == row as isize || tile.offsets.len() == 1);
-    let from = |byte: usize| tile.offsets[byte / row] as usize + byte % row;
-    let pattern = cpu::Pattern::new(bytes, tile.outer.selected as usize, from);
+    let source_byte = |byte: usize| tile.offsets[byte / row] as usize + byte % row;
+    let pattern = cpu::Pattern::new(bytes, tile.outer.selected as usize, source_byte);
     let mut rest = *tile;
     // SAFETY: the caller's promise.
     unsafe {
-        if let Some(pattern) = pattern.filter(|_| follow) {
+        if let Some(pattern) = pattern.filter(|_| contiguous) {
             let done = pattern.run(tile.selected, tile.listed, tile.outer.len);
-            let iterations = |step: isize| step.wrapping_mul(done as isize);
+            let advance = |step: isize| step.wrapping_mul(done as isize);
             rest.outer.len -= done;
-            rest.selected = tile.selected.wrapping_offset(iterations(tile.outer.selected));
-            rest.listed = tile.listed.wrapping_offset(iterations(tile.outer.listed));
+            rest.selected = tile.selected.wrapping_offset(advance(tile.outer.selected));
+            rest.listed = tile.listed.wrapping_offset(advance(tile.outer.listed));
         }
-        run(&rest);
+        copy(&rest);
     }
 }
 
-/// Repeats a value of `size` bytes in all listed elements of a tile.
+/// Writes a value of `size` bytes to all listed elements of a tile.
 ///
 /// # Safety
-/// They can be written, and the value be read.
+/// The listed elements can be written, and `size` bytes be read from `value`.
 #[allow(unsafe_code)]
 unsafe fn fill(tile: &Tile<'_>, value: *const u8, size: usize) {
     // SAFETY: the caller's promise.
@@ -232,34 +240,37 @@ unsafe fn fill(tile: &Tile<'_>, value: *const u8, size: usize) {
     }
 }
 
+/// Writes `value` to all listed elements of a tile.
+///
 /// # Safety
 /// That of [`fill`].
 #[allow(unsafe_code)]
 unsafe fn fill_with<const N: usize>(tile: &Tile<'_>, value: [u8; N]) {
     if tile.inner.listed == N as isize {
         let inner = tile.inner.len;
-        // SAFETY: the caller's promise, for rows without gaps.
+        // SAFETY: the caller's promise; the elements of a row are contiguous.
         return each_row(tile, |row| unsafe { repeat(value, row, inner) });
     }
     // SAFETY: the caller's promise.
-    each_listed(tile, |place| unsafe { place.cast::<[u8; N]>().write(value) });
+    each_listed(tile, |element| unsafe { element.cast::<[u8; N]>().write(value) });
 }
 
-/// Repeats a value in elements that follow each other. Most often all of its bytes
-/// are the same, and long rows of them are written without being read: zeros in
-/// rows of 3 KB in half of the time.
+/// Writes `value` to `count` contiguous elements: equivalent to `slice.fill(value)`.
+///
+/// The bytes of most values (zero, above all) are equal, and `memset` writes long rows of them
+/// without reading the overwritten cache lines first: zeros in rows of 3 KB take half of the time.
 ///
 /// # Safety
-/// So many elements can be written.
+/// `count` elements can be written to `to`.
 #[allow(unsafe_code)]
 #[inline(always)]
 pub(in crate::memory) unsafe fn repeat<const N: usize>(value: [u8; N], to: *mut u8, count: usize) {
-    /// In bytes; shorter rows are not worth a call.
-    const LONG: usize = threshold(256, 16);
+    /// Rows of fewer bytes are not worth the call of `memset`.
+    const MEMSET_MIN: usize = threshold(256, 16);
     let bytes = count * N;
     // SAFETY: the caller's promise.
     unsafe {
-        if bytes >= LONG && value == [value[0]; N] {
+        if bytes >= MEMSET_MIN && value == [value[0]; N] {
             return to.write_bytes(value[0], bytes);
         }
         for k in 0..count {
@@ -268,7 +279,7 @@ pub(in crate::memory) unsafe fn repeat<const N: usize>(value: [u8; N], to: *mut 
     }
 }
 
-/// Calls `visit` with the first listed element of each row of a tile.
+/// Calls `visit` with the address of the first listed element of each row of a tile.
 #[inline(always)]
 fn each_row(tile: &Tile<'_>, visit: impl Fn(*mut u8)) {
     for iteration in 0..tile.outer.len as isize {
@@ -279,7 +290,7 @@ fn each_row(tile: &Tile<'_>, visit: impl Fn(*mut u8)) {
     }
 }
 
-/// Calls `visit` with each listed element of a tile.
+/// Calls `visit` with the address of each listed element of a tile.
 #[inline(always)]
 fn each_listed(tile: &Tile<'_>, visit: impl Fn(*mut u8)) {
     let inner = tile.inner;

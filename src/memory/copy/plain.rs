@@ -1,16 +1,15 @@
-//! Element types that are nothing but their bytes.
+//! Plain element types: those that are copied as bytes.
 
 use std::any::TypeId;
 
-/// What kernels by size rely on; addresses are of such a size too.
+/// The message of kernels that are chosen by element size; addresses have such a size too.
 pub(super) const PLAIN: &str = "plain elements are of 1, 2, 4, 8 or 16 bytes";
 
-/// Whether values of `T` are copied by copying their bytes, all of which are
-/// initialised: what kernels that move bytes, not elements, ask first.
+/// Whether `T` is plain: copied by copying its bytes, all of which are initialised. Kernels that
+/// move bytes instead of elements rely on this.
 ///
-/// A generic function cannot see that a type is `Copy`, so these are known by
-/// name: the primitive types, and with their features half precision and
-/// complex numbers.
+/// A generic function cannot test whether a type is `Copy`, so plain types are listed by name: the
+/// primitive types, and with their features half precision and complex numbers.
 #[inline]
 pub(in crate::memory) fn is_plain<T>() -> bool {
     macro_rules! any_of {

@@ -1,9 +1,8 @@
-//! Copies rows: bytes that follow each other in both arrays.
+//! Copies rows: bytes that are contiguous in both arrays.
 //!
-//! A row of up to 256 bytes is one block of a constant size, or two that share
-//! bytes, which spares a call and a loop: 12 bytes are the first 8 and the last
-//! 8. Such blocks took between a third and three quarters of the time of a
-//! `memcpy` for each row.
+//! A row of up to 256 bytes is copied as one block of a constant size, or as two blocks that
+//! overlap: 12 bytes are the first 8 and the last 8. That needs neither a call nor a loop: such
+//! blocks took between a third and three quarters of the time of a `memcpy` for each row.
 
 use std::cell::Cell;
 
@@ -11,19 +10,19 @@ use crate::memory::cpu;
 use crate::memory::tile::{Places, Tile};
 use crate::threshold::threshold;
 
-/// How many rows ahead of the one being copied the next is asked for: a miss
-/// takes as long as a few short rows, or one long one.
-fn distance(row: usize) -> usize {
-    match row {
+/// The prefetch distance for rows of `bytes` bytes: number of rows from the row being copied to the
+/// row being prefetched. A cache miss takes as long as copying several short rows, or one long row.
+fn prefetch_distance(bytes: usize) -> usize {
+    match bytes {
         0..=256 => 16,
         257..=1024 => 8,
-        _ if row <= 4096 || row > LONGEST => 2,
+        _ if bytes <= 4096 || bytes > PREFETCHED_ROW_MAX => 2,
         _ => 1,
     }
 }
 
-/// The kernel for rows of so many bytes, from the selected to the listed array
-/// where `GATHER`, else back.
+/// The kernel for rows of `bytes` bytes: from the selected to the listed array where `GATHER`, else
+/// from the listed to the selected array.
 pub(super) fn kernel<const GATHER: bool>(bytes: usize) -> unsafe fn(&Tile<'_>) {
     match bytes {
         1 => blocks::<1, false, GATHER>,
@@ -44,49 +43,51 @@ pub(super) fn kernel<const GATHER: bool>(bytes: usize) -> unsafe fn(&Tile<'_>) {
     }
 }
 
+/// Orders two addresses as (source, destination).
 #[inline(always)]
-fn ends<const GATHER: bool>(selected: *mut u8, listed: *mut u8) -> (*const u8, *mut u8) {
+fn from_to<const GATHER: bool>(selected: *mut u8, listed: *mut u8) -> (*const u8, *mut u8) {
     if GATHER { (selected, listed) } else { (listed, selected) }
 }
 
-/// Copies `N` bytes, or where `MORE` any number from `N` to `2 * N`.
+/// Copies a block of `N` bytes, or where `OVERLAP` any number of bytes from `N` to `2 * N`, as two
+/// blocks that overlap: equivalent to `from.copy_to_nonoverlapping(to, bytes)`.
 ///
 /// # Safety
-/// `bytes` can be read from `from` and written to `to`, and the two do not
-/// overlap.
+/// `bytes` is a number as above; as many bytes can be read from `from` and written to `to`, and the
+/// two do not overlap.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(in crate::memory) unsafe fn block<const N: usize, const MORE: bool>(
+pub(in crate::memory) unsafe fn block<const N: usize, const OVERLAP: bool>(
     from: *const u8,
     to: *mut u8,
     bytes: usize,
 ) {
-    // SAFETY: the caller's promise; the second block ends where the row does.
+    // SAFETY: the caller's promise; the second block ends where the bytes do.
     unsafe {
         from.copy_to_nonoverlapping(to, N);
-        if MORE {
+        if OVERLAP {
             from.add(bytes - N).copy_to_nonoverlapping(to.add(bytes - N), N);
         }
     }
 }
 
-/// Rows of `N` bytes, or of `N` to `2 * N` where `MORE`.
+/// Copies rows of `N` bytes, or of `N` to `2 * N` bytes where `OVERLAP`.
 ///
 /// # Safety
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
 #[allow(unsafe_code)]
-unsafe fn blocks<const N: usize, const MORE: bool, const GATHER: bool>(tile: &Tile<'_>) {
-    // A part of a row would need another kernel.
+unsafe fn blocks<const N: usize, const OVERLAP: bool, const GATHER: bool>(tile: &Tile<'_>) {
+    // `N` was chosen for whole rows: a part of a row would need another kernel.
     let bytes = tile.inner.len * tile.size;
-    assert!(if MORE { (N..=2 * N).contains(&bytes) } else { bytes == N });
+    assert!(if OVERLAP { (N..=2 * N).contains(&bytes) } else { bytes == N });
     // SAFETY: the caller's promise, for each row.
     let copy = |selected: *mut u8, listed: *mut u8| unsafe {
-        let (from, to) = ends::<GATHER>(selected, listed);
-        block::<N, MORE>(from, to, bytes);
+        let (from, to) = from_to::<GATHER>(selected, listed);
+        block::<N, OVERLAP>(from, to, bytes);
     };
     if N >= 16 && tile.spread {
         let ahead = |row: *mut u8| cpu::prefetch(row, bytes);
-        tile.each_row_ahead(distance(N), ahead, |selected, listed| {
+        tile.each_row_ahead(prefetch_distance(N), ahead, |selected, listed| {
             tile.prefetch_list(listed, bytes);
             copy(selected, listed);
         });
@@ -95,7 +96,7 @@ unsafe fn blocks<const N: usize, const MORE: bool, const GATHER: bool>(tile: &Ti
     }
 }
 
-/// Longer rows.
+/// Copies longer rows.
 ///
 /// # Safety
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
@@ -105,35 +106,38 @@ unsafe fn long<const GATHER: bool>(tile: &Tile<'_>) {
     cpu::widely(|| unsafe { long_rows::<GATHER>(tile) });
 }
 
-/// Of rows of more bytes only the first lines are asked for ahead of time: a whole one would push
-/// out what is in use.
-const LONGEST: usize = threshold(10 << 10, 400);
+/// Of rows of more bytes only the first cache lines are prefetched: a whole row would evict lines
+/// that are in use.
+const PREFETCHED_ROW_MAX: usize = threshold(10 << 10, 400);
 
-/// Whether a long row is copied in blocks, and not by `memcpy`.
+/// Whether a long row is copied in blocks of 64 bytes, and not by `memcpy`.
 ///
-/// Threads may share a row in pieces that are shorter than a block. Of megabytes `memcpy` writes
-/// several pages at a time, or without reading what it overwrites: 40 MB into fresh memory take
-/// 4.7 ms so, and 5.8 in blocks, on two threads 3.7 and 4.7. But it may be `rep movsb`, which is
-/// slower by far where `to` lies a few bytes after `from` ([`copy`]).
+/// Pieces that are shorter than a block occur where threads share a row. Of megabytes, `memcpy`
+/// writes several pages at a time, or without reading the overwritten lines: 40 MB into fresh
+/// memory take 5.8 ms in blocks and 4.7 by `memcpy`, on two threads 4.7 and 3.7. But `memcpy` may
+/// be `rep movsb`, which is slower by far where `to` is a few bytes after `from` modulo a page
+/// ([`copy`]).
 #[inline(always)]
 fn is_in_blocks(from: *const u8, to: *const u8, bytes: usize) -> bool {
-    let many = || bytes >= cpu::of_caches(|caches| caches.last / 16, 1 << 10);
-    let few_after = || (1..64).contains(&(to.addr().wrapping_sub(from.addr()) % 4096));
-    bytes >= 64 && (!many() || few_after())
+    let is_large = || bytes >= cpu::of_caches(|caches| caches.last / 16, 1 << 10);
+    let just_after = || (1..64).contains(&(to.addr().wrapping_sub(from.addr()) % 4096));
+    bytes >= 64 && (!is_large() || just_after())
 }
 
+/// Copies rows of more than 256 bytes, or parts of rows.
+///
 /// # Safety
 /// That of [`long`].
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn long_rows<const GATHER: bool>(tile: &Tile<'_>) {
     let bytes = tile.inner.len * tile.size;
-    let distance = distance(bytes);
+    let distance = prefetch_distance(bytes);
     // SAFETY: the caller's promise, for each row.
     let copy = |selected: *mut u8, listed: *mut u8| unsafe {
-        let (from, to) = ends::<GATHER>(selected, listed);
+        let (from, to) = from_to::<GATHER>(selected, listed);
         if is_in_blocks(from, to, bytes) {
-            lines(from, to, bytes, |at| tile.prefetch_list(listed.wrapping_add(at), 1));
+            copy_by_lines(from, to, bytes, |at| tile.prefetch_list(listed.wrapping_add(at), 1));
         } else {
             from.copy_to_nonoverlapping(to, bytes);
         }
@@ -141,17 +145,17 @@ unsafe fn long_rows<const GATHER: bool>(tile: &Tile<'_>) {
     if !tile.spread {
         return tile.each_row(copy);
     }
-    if !(64..=LONGEST).contains(&bytes) || matches!(tile.places, Places::Each(_)) {
+    if !(64..=PREFETCHED_ROW_MAX).contains(&bytes) || matches!(tile.places, Places::Each(_)) {
         return tile.each_row_ahead(distance, |row| cpu::prefetch(row, bytes), copy);
     }
-    // A line of the next row is asked for with each line of this one: asked for all at once,
-    // they would wait for each other.
+    // With each cache line that is copied, one of the next row is prefetched: prefetched all at
+    // once, the lines would wait for each other.
     let next = Cell::new(tile.selected);
     // SAFETY: the caller's promise, for each row.
     let copy = |selected: *mut u8, listed: *mut u8| unsafe {
-        let (from, to) = ends::<GATHER>(selected, listed);
+        let (from, to) = from_to::<GATHER>(selected, listed);
         let next = next.get();
-        lines(from, to, bytes, |at| {
+        copy_by_lines(from, to, bytes, |at| {
             cpu::prefetch_line(next.wrapping_add(at));
             tile.prefetch_list(listed.wrapping_add(at), 1);
         });
@@ -159,21 +163,23 @@ unsafe fn long_rows<const GATHER: bool>(tile: &Tile<'_>) {
     tile.each_row_ahead(distance, |row| next.set(row), copy);
 }
 
-/// Copies at least 64 bytes, in blocks that begin where lines of the destination do; `on_line` is
-/// called with where each of them begins in the row.
+/// Copies at least 64 bytes in blocks of a cache line, aligned to the lines of the destination:
+/// equivalent to `from.copy_to_nonoverlapping(to, bytes)`. `on_line` is called with the offset in
+/// bytes of each block but the last.
 ///
 /// # Safety
-/// `bytes`, which are at least 64, can be read from `from` and written to `to`, and the two do
-/// not overlap.
+/// `bytes` is at least 64; as many bytes can be read from `from` and written to `to`, and the two
+/// do not overlap.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(in crate::memory) unsafe fn lines(
+pub(in crate::memory) unsafe fn copy_by_lines(
     from: *const u8,
     to: *mut u8,
     bytes: usize,
     on_line: impl Fn(usize),
 ) {
-    // SAFETY: the caller's promise; each block lies in the row.
+    // SAFETY: the caller's promise; each block is within the row, as `bytes >= 64` and, in the
+    // loop, `at < bytes - 64`.
     unsafe {
         on_line(0);
         block::<64, false>(from, to, 64);
@@ -187,19 +193,20 @@ pub(in crate::memory) unsafe fn lines(
     }
 }
 
-/// Copies bytes: a row, or a run of one.
+/// Copies `len` bytes, a row or a part of a row: equivalent to
+/// `from.copy_to_nonoverlapping(to, len)`.
 ///
 /// # Safety
-/// They can be read from `from` and written to `to`, and the two do not overlap.
+/// `len` bytes can be read from `from` and written to `to`, and the two do not overlap.
 #[allow(unsafe_code)]
 #[inline(always)]
 pub(in crate::memory) unsafe fn run(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: the caller's promise; each block lies in them.
+    // SAFETY: the caller's promise; the block sizes of each arm fit its range of `len`.
     unsafe {
         match len {
-            // Blocks that begin where lines of the destination do take half as long as
-            // those that lie across them.
-            129.. => lines(from, to, len, |_| {}),
+            // Blocks that are aligned to the destination's cache lines take half as long as blocks
+            // that straddle lines.
+            129.. => copy_by_lines(from, to, len, |_| {}),
             65..=128 => block::<64, true>(from, to, len),
             32..=64 => block::<32, true>(from, to, len),
             16..=31 => block::<16, true>(from, to, len),
@@ -212,52 +219,53 @@ pub(in crate::memory) unsafe fn run(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Fewer bytes are as well copied by `memmove`.
-const MANY: usize = threshold(512, 80);
+/// With fewer bytes, `memmove` is as fast as blocks.
+const BLOCKS_MIN: usize = threshold(512, 80);
 
-/// Copies bytes between places that may overlap: equivalent to `from.copy_to(to, bytes)`.
+/// Copies bytes between ranges that may overlap: equivalent to `from.copy_to(to, bytes)`.
 ///
-/// Where the places are apart, many bytes go in blocks: `memmove` may be `rep movsb`, which on a
-/// processor of 2021 took 1.4 us for 4 KiB, and blocks 0.1, where `to` lay a few bytes after
-/// `from`, not counting multiples of a page.
+/// Where the ranges do not overlap, many bytes are copied in blocks: `memmove` may be `rep movsb`.
+/// Where `to` is a few bytes after `from` modulo a page, that took 1.4 us for 4 KiB on a processor
+/// of 2021, and blocks took 0.1.
 ///
 /// # Safety
-/// They can be read from `from` and written to `to`.
+/// `bytes` bytes can be read from `from` and written to `to`.
 #[allow(unsafe_code)]
 #[inline]
 pub(in crate::memory) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
-    // SAFETY: the caller's promise; blocks are copied only between places that do not overlap.
+    // SAFETY: the caller's promise; `copy_disjoint` is called only where the ranges do not overlap,
+    // as the condition checks.
     unsafe {
-        if bytes < MANY || from.addr().abs_diff(to.addr()) < bytes {
+        if bytes < BLOCKS_MIN || from.addr().abs_diff(to.addr()) < bytes {
             from.copy_to(to, bytes);
         } else {
-            copy_apart(from, to, bytes);
+            copy_disjoint(from, to, bytes);
         }
     }
 }
 
+/// Copies bytes in blocks: outlined from [`copy`].
+///
 /// # Safety
-/// Bytes can be read from `from` and written to `to`, which do not overlap.
+/// `bytes` bytes can be read from `from` and written to `to`, and the two do not overlap.
 #[allow(unsafe_code)]
 #[inline(never)]
-unsafe fn copy_apart(from: *const u8, to: *mut u8, bytes: usize) {
+unsafe fn copy_disjoint(from: *const u8, to: *mut u8, bytes: usize) {
     // SAFETY: the caller's promise.
     cpu::widely(|| unsafe { run(from, to, bytes) });
 }
 
-/// Long rows of plain elements, from the selected to the listed array, past
-/// the caches.
+/// Copies long rows of plain elements from the selected to the listed array by non-temporal stores.
 ///
 /// # Safety
-/// That of [`Kernel::run`](crate::memory::tile::Kernel::run), and all bytes are
-/// initialised.
+/// That of [`Kernel::run`](crate::memory::tile::Kernel::run), and all bytes are initialised.
 #[allow(unsafe_code)]
-pub(super) unsafe fn past(tile: &Tile<'_>) {
+pub(super) unsafe fn streamed(tile: &Tile<'_>) {
     let bytes = tile.inner.len * tile.size;
     let next = Cell::new(tile.selected.cast_const());
-    // SAFETY: the caller's promise, for each row. A line of the next row is
-    // asked for with each line of this one: asked for all at once, they would
-    // wait for each other.
+    // With each cache line that is copied, one of the next row is prefetched: prefetched all at
+    // once, the lines would wait for each other.
+    // SAFETY: the caller's promise, for each row.
     let copy = |selected: *mut u8, listed| unsafe {
         let next = next.get();
         cpu::stream(selected, listed, bytes, |at| cpu::prefetch_line_l2(next.wrapping_add(at)));

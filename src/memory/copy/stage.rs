@@ -1,9 +1,8 @@
-//! Destinations too large for the caches, written past them.
+//! Writes destinations that are too large for the caches by non-temporal stores.
 //!
-//! Stores that pass by the caches (non-temporal ones) pay where whole cache
-//! lines follow each other, which short runs do not. So short rows are put
-//! together in a buffer that stays in the first cache, and the buffer is
-//! streamed.
+//! Non-temporal ("streaming") stores bypass the caches. They pay where whole, consecutive cache
+//! lines are written, and short runs do not fill whole lines. So short rows are collected in a
+//! buffer that stays in L1, and the buffer is streamed.
 
 use std::mem::MaybeUninit;
 
@@ -12,52 +11,55 @@ use crate::memory::alloc::is_unmapped;
 use crate::memory::cpu::{fence, is_streamed, prefetch_line, stream};
 use crate::threshold::threshold;
 
-/// Bytes put together before they are streamed.
-const ROOM: usize = threshold(16 << 10, 256);
+/// Number of bytes that are collected before they are streamed.
+const CAPACITY: usize = threshold(16 << 10, 256);
 
-/// Whether so many bytes of a transfer's destination, which follow each other, are
-/// best written past the caches. Not where their pages are not mapped yet: the system
-/// clears them, by way of the caches, as they are first written.
+/// Whether `bytes` contiguous bytes of a transfer's destination are best written by non-temporal
+/// stores. Not where its pages are not mapped yet: the system clears a page when it is first
+/// written to, which brings the page into the caches anyway.
 pub(in crate::memory) fn is_past(bytes: usize, transfer: &Transfer<'_, '_>) -> bool {
     is_streamed(bytes) && !(transfer.fresh && is_unmapped(transfer.to.start(), bytes))
 }
 
-/// Bytes by which the low 12 bits of addresses of the room are kept from those
-/// of the source and the destination (4K aliasing, see `cpu::stream`).
-const APART: usize = 2048;
+/// Distance in bytes, modulo 4096, from the source to the buffer, and so to the buffer from a
+/// destination that is aligned like the source: prevents 4K aliasing (see `cpu::stream`).
+const ALIAS_DISTANCE: usize = 2048;
 
-/// Room for rows on their way to a streamed destination.
+/// A buffer for rows on their way to a streamed destination.
 #[repr(C, align(64))]
 pub(in crate::memory) struct Stage {
-    /// First, so that it is aligned like the whole.
-    bytes: [MaybeUninit<u8>; ROOM + 4096],
+    /// The first field, so that it is aligned like the struct. 4096 bytes more than are used, so
+    /// that `start` can be chosen.
+    bytes: [MaybeUninit<u8>; CAPACITY + 4096],
+    /// Offset in bytes of the part that is in use.
     start: usize,
 }
 
 #[allow(unsafe_code)]
 impl Stage {
     pub(in crate::memory) fn new() -> Self {
-        Stage { bytes: [MaybeUninit::uninit(); ROOM + 4096], start: 0 }
+        Stage { bytes: [MaybeUninit::uninit(); CAPACITY + 4096], start: 0 }
     }
 
-    /// How many rows of so many bytes there is room for.
+    /// Number of rows of `bytes` bytes that the buffer holds.
     pub(in crate::memory) const fn rows(bytes: usize) -> usize {
-        ROOM / if bytes == 0 { 1 } else { bytes }
+        CAPACITY / if bytes == 0 { 1 } else { bytes }
     }
 
-    /// Where rows from `source` are put together.
+    /// Returns where in the buffer to collect rows that are read from `source` on: an address
+    /// [`ALIAS_DISTANCE`] after `source` modulo 4096, but at a cache line's start.
     pub(in crate::memory) fn room(&mut self, source: *const u8) -> *mut u8 {
-        let wanted = source.addr().wrapping_add(APART);
+        let wanted = source.addr().wrapping_add(ALIAS_DISTANCE);
         let start = wanted.wrapping_sub(self.bytes.as_ptr().addr()) % 4096;
         self.start = start - start % 64;
         self.bytes[self.start..].as_mut_ptr().cast()
     }
 
-    /// Copies the first `bytes` of the room last asked for past the caches, and asks for
-    /// those from `next` on meanwhile.
+    /// Streams the first `bytes` bytes at the address that [`room`](Self::room) last returned to
+    /// `to`, and meanwhile prefetches as many bytes at `next`.
     ///
     /// # Safety
-    /// They have been written, and as many can be written to `to`.
+    /// Those bytes of the buffer have been written, and `bytes` bytes can be written to `to`.
     pub(in crate::memory) unsafe fn send(&self, to: *mut u8, bytes: usize, next: *const u8) {
         let from = self.bytes[self.start..].as_ptr().cast();
         // SAFETY: the caller's promise.
@@ -65,7 +67,7 @@ impl Stage {
     }
 }
 
-/// Ends the streaming of one thread.
+/// Ends the streaming of one thread: orders its non-temporal stores before its later stores.
 pub(in crate::memory) fn finish() {
     fence();
 }

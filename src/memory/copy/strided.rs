@@ -1,4 +1,4 @@
-//! Copies rows whose elements do not follow each other in one of the arrays.
+//! Copies rows whose elements are not contiguous in one of the arrays.
 
 use std::mem::MaybeUninit;
 
@@ -7,8 +7,8 @@ use crate::memory::cpu::{LINE, Rows, transpose, transposes};
 use crate::memory::tile::{Places, Tile};
 use crate::threshold::threshold;
 
-/// The kernel for elements of so many bytes, from the selected to the listed
-/// array where `GATHER`, else back.
+/// The kernel for elements of `size` bytes: from the selected to the listed array where `GATHER`,
+/// else from the listed to the selected array.
 pub(super) fn kernel<const GATHER: bool>(size: usize) -> unsafe fn(&Tile<'_>) {
     match size {
         1 => elements::<1, GATHER>,
@@ -20,160 +20,167 @@ pub(super) fn kernel<const GATHER: bool>(size: usize) -> unsafe fn(&Tile<'_>) {
     }
 }
 
+/// Orders two values as (source's, destination's).
 #[inline(always)]
-fn ends<const GATHER: bool, T>(selected: T, listed: T) -> (T, T) {
+fn from_to<const GATHER: bool, T>(selected: T, listed: T) -> (T, T) {
     if GATHER { (selected, listed) } else { (listed, selected) }
 }
 
-/// Elements of `N` bytes.
+/// Copies elements of `N` bytes, by transposing blocks where that pays.
 ///
 /// # Safety
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
 #[allow(unsafe_code)]
 unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     let len = tile.inner.len;
-    // Steps are whole elements.
+    // In elements: steps are multiples of an element's size.
     let steps = [tile.inner.selected, tile.inner.listed].map(|step| step / N as isize);
-    let (step, place) = ends::<GATHER, _>(steps[0], steps[1]);
+    let (from_step, to_step) = from_to::<GATHER, _>(steps[0], steps[1]);
     if let (true, Places::Every(every)) = (GATHER, tile.places) {
-        let far = |one: isize, other: isize| one.unsigned_abs() < other.unsigned_abs();
-        let entries = place == 1
-            && far(tile.apart, tile.inner.selected)
-            && transposes(N, tile.apart.unsigned_abs(), true);
-        let rows = place != 1
+        let is_shorter = |one: isize, other: isize| one.unsigned_abs() < other.unsigned_abs();
+        let by_entry = to_step == 1
+            && is_shorter(tile.offset_step, tile.inner.selected)
+            && transposes(N, tile.offset_step.unsigned_abs(), true);
+        let by_inner = to_step != 1
             && every == N as isize
             && transposes(N, tile.inner.selected.unsigned_abs(), false);
-        if entries || rows {
+        if by_entry || by_inner {
             // SAFETY: the caller's promise.
             return unsafe {
                 match N {
-                    1 => matrix::<1, 16>(tile, every, entries),
-                    2 => matrix::<2, 8>(tile, every, entries),
-                    4 => matrix::<4, 4>(tile, every, entries),
-                    8 => matrix::<8, 2>(tile, every, entries),
-                    _ => matrix::<16, 1>(tile, every, entries),
+                    1 => transpose_tile::<1, 16>(tile, every, by_entry),
+                    2 => transpose_tile::<2, 8>(tile, every, by_entry),
+                    4 => transpose_tile::<4, 4>(tile, every, by_entry),
+                    8 => transpose_tile::<8, 2>(tile, every, by_entry),
+                    _ => transpose_tile::<16, 1>(tile, every, by_entry),
                 }
             };
         }
     }
     tile.each_row(|selected, listed| {
-        let (from, to) = ends::<GATHER, _>(selected, listed);
+        let (from, to) = from_to::<GATHER, _>(selected, listed);
         let (from, to): (*const _, *mut _) = (from.cast_const().cast(), to.cast());
-        // Steps that are compared with constants are handed on as these, so
-        // that the compiler moves several elements at a time.
+        // Common steps are passed as constants, so that the compiler vectorises their loops.
         // SAFETY: the caller's promise, for each row.
         unsafe {
-            match (step, place) {
-                (-1, 1) => row::<N>(from, -1, to, 1, len),
-                (2, 1) => row::<N>(from, 2, to, 1, len),
+            match (from_step, to_step) {
+                (-1, 1) => copy_row::<N>(from, -1, to, 1, len),
+                (2, 1) => copy_row::<N>(from, 2, to, 1, len),
                 (0, 1) => repeat(from.cast::<[u8; N]>().read(), to.cast(), len),
-                (_, 1) => row::<N>(from, step, to, 1, len),
-                _ => row::<N>(from, step, to, place, len),
+                (_, 1) => copy_row::<N>(from, from_step, to, 1, len),
+                _ => copy_row::<N>(from, from_step, to, to_step, len),
             }
         }
     });
 }
 
-/// A matrix that is transposed on its way. Each of its rows are the elements in one place
-/// of all `entries`, which lie apart evenly, or else those of one entry.
+/// Copies a tile by transposing a matrix in each iteration of the outer loop. A row of the matrix
+/// holds, if `by_entry`, one element of each entry (the entries are evenly spaced), and otherwise
+/// the elements of one entry.
 ///
 /// # Safety
-/// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for plain elements of `N`
-/// bytes, of which `M` make 16; entries are `every` bytes apart in the list. If rows are
-/// made of `entries`, rows of the list are dense; otherwise its entries are adjacent.
+/// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for plain elements of `N` bytes, with
+/// `N * M == 16`. In the list, the distance from one entry to the next is `every` bytes. If
+/// `by_entry`, the elements of an entry are contiguous in the list; otherwise its entries are
+/// adjacent.
 #[allow(unsafe_code)]
 #[inline(never)]
-unsafe fn matrix<const N: usize, const M: usize>(tile: &Tile<'_>, every: isize, entries: bool) {
+unsafe fn transpose_tile<const N: usize, const M: usize>(
+    tile: &Tile<'_>,
+    every: isize,
+    by_entry: bool,
+) {
     let (inner, offsets) = (tile.inner, tile.offsets);
-    let (columns, mut step, mut across) = if entries {
-        (offsets.len(), tile.apart, every)
+    let (columns, mut step, mut to_step) = if by_entry {
+        (offsets.len(), tile.offset_step, every)
     } else {
         (inner.len, inner.selected, inner.listed)
     };
-    // Where each row begins in the source, and the first column in the destination.
-    let (mut left, mut top) = (0, 0);
+    // Offsets in bytes of the first column: in each row of the source, and in the destination.
+    let (mut from_start, mut to_start) = (0, 0);
     if step == -(N as isize) {
-        // The same columns are dense from their other end.
-        (left, top) = [step, across].map(|step| step.wrapping_mul(columns as isize - 1)).into();
-        (step, across) = (step.wrapping_neg(), across.wrapping_neg());
+        // In the reverse order, the elements of a row are contiguous.
+        (from_start, to_start) =
+            [step, to_step].map(|step| step.wrapping_mul(columns as isize - 1)).into();
+        (step, to_step) = (step.wrapping_neg(), to_step.wrapping_neg());
     }
     for iteration in 0..tile.outer.len {
         let (selected, listed) = tile.iteration(iteration);
-        let from = selected.wrapping_offset(left).cast_const();
-        let to = Rows { first: listed.wrapping_offset(top), step: across };
+        let from = selected.wrapping_offset(from_start).cast_const();
+        let to = Rows { first: listed.wrapping_offset(to_start), step: to_step };
         // SAFETY: the caller's promise.
         unsafe {
-            if entries {
+            if by_entry {
                 let from = Rows { first: from.wrapping_offset(offsets[0]), step: inner.selected };
                 if step == N as isize {
                     transpose::<N, M>(from, to, inner.len, columns);
                 } else {
                     let rows = (0..inner.len).map(|k| from.row(k));
-                    side_by_side::<N, M>(&rows, (columns, step), to);
+                    transpose_rows::<N, M>(&rows, (columns, step), to);
                 }
             } else {
                 let rows = offsets.iter().map(|&offset| from.wrapping_offset(offset));
-                side_by_side::<N, M>(&rows, (columns, step), to);
+                transpose_rows::<N, M>(&rows, (columns, step), to);
             }
         }
     }
 }
 
-/// Transposes rows that lie anywhere, of elements that are `step` bytes apart.
+/// Transposes rows at any addresses, `step` bytes from one element to the next.
 ///
 /// # Safety
-/// That of [`transpose`], for rows that begin at these places.
+/// That of [`transpose`], for rows that begin at these addresses.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn side_by_side<const N: usize, const M: usize>(
+unsafe fn transpose_rows<const N: usize, const M: usize>(
     rows: &(impl Iterator<Item = *const u8> + Clone),
     (columns, step): (usize, isize),
     to: Rows<*mut u8>,
 ) {
-    // SAFETY: the caller's promise, which `lines` hands on for these elements.
+    // SAFETY: the caller's promise is what `in_bands` requires; each closure copies `count`
+    // elements that are `step` bytes apart.
     unsafe {
         match step / N as isize {
-            1 => lines::<N, M, LINE>(rows, (columns, step), to, |from, line, count| {
+            1 => in_bands::<N, M, LINE>(rows, (columns, step), to, |from, line, count| {
                 if count == LINE / N {
                     from.copy_to_nonoverlapping(line, LINE);
                 } else {
                     from.copy_to_nonoverlapping(line, count * N);
                 }
             }),
-            // A step that is a constant, so that the compiler moves several elements at a
-            // time.
-            2 => lines::<N, M, WIDE>(rows, (columns, step), to, |from, line, count| {
-                row::<N>(from.cast(), 2, line.cast(), 1, count);
+            // The step is a constant, so that the compiler vectorises the loop.
+            2 => in_bands::<N, M, BAND>(rows, (columns, step), to, |from, line, count| {
+                copy_row::<N>(from.cast(), 2, line.cast(), 1, count);
             }),
-            elements => lines::<N, M, WIDE>(rows, (columns, step), to, |from, line, count| {
-                row::<N>(from.cast(), elements, line.cast(), 1, count);
+            elements => in_bands::<N, M, BAND>(rows, (columns, step), to, |from, line, count| {
+                copy_row::<N>(from.cast(), elements, line.cast(), 1, count);
             }),
         }
     }
 }
 
-/// Bytes of the rows that are put side by side before they are transposed, and of one of
-/// them where elements do not follow each other.
-const SIDE_BY_SIDE: usize = threshold(16 << 10, 512);
-const WIDE: usize = threshold(256, 128);
+/// Size in bytes of the buffer in which rows are collected before they are transposed.
+const BUFFER: usize = threshold(16 << 10, 512);
+/// Number of bytes of a row in that buffer where its elements are not contiguous in the source.
+const BAND: usize = threshold(256, 128);
 
-/// Transposes rows that `put` copies to room for rows of `WIDTH` bytes, as many elements of
-/// each at a time as these hold.
+/// Transposes rows in bands of columns: `copy(from, to, count)` copies `count` elements of each row
+/// to a buffer whose rows have `WIDTH` bytes, and the buffer is transposed.
 ///
 /// # Safety
-/// That of [`transpose`], for rows that begin at these places, once `put` has copied so
-/// many elements, which are `step` bytes apart, from one place to another.
+/// That of [`transpose`], for rows that begin at these addresses, `step` bytes from one element to
+/// the next, once `copy` has copied them.
 #[allow(unsafe_code)]
 #[inline(never)]
-unsafe fn lines<const N: usize, const M: usize, const WIDTH: usize>(
+unsafe fn in_bands<const N: usize, const M: usize, const WIDTH: usize>(
     rows: &(impl Iterator<Item = *const u8> + Clone),
     (columns, step): (usize, isize),
     to: Rows<*mut u8>,
-    put: impl Fn(*const u8, *mut u8, usize),
+    copy: impl Fn(*const u8, *mut u8, usize),
 ) {
-    let mut room = [MaybeUninit::<u8>::uninit(); SIDE_BY_SIDE];
-    let first = room.as_mut_ptr().cast::<u8>();
-    let lines = Rows { first: first.cast_const(), step: WIDTH as isize };
+    let mut buffer = [MaybeUninit::<u8>::uninit(); BUFFER];
+    let first = buffer.as_mut_ptr().cast::<u8>();
+    let staged = Rows { first: first.cast_const(), step: WIDTH as isize };
     for column in (0..columns).step_by(WIDTH / N) {
         let count = (columns - column).min(WIDTH / N);
         let before = step.wrapping_mul(column as isize);
@@ -181,39 +188,41 @@ unsafe fn lines<const N: usize, const M: usize, const WIDTH: usize>(
         let mut rows = rows.clone();
         loop {
             let mut held = 0;
-            for row in rows.by_ref().take(SIDE_BY_SIDE / WIDTH) {
-                put(row.wrapping_offset(before), first.wrapping_add(held * WIDTH), count);
+            for row in rows.by_ref().take(BUFFER / WIDTH) {
+                copy(row.wrapping_offset(before), first.wrapping_add(held * WIDTH), count);
                 held += 1;
             }
             if held == 0 {
                 break;
             }
-            // SAFETY: the caller's promise, for the rows that the room holds.
-            unsafe { transpose::<N, M>(lines, to, held, count) };
+            // SAFETY: the caller's promise, for the rows that `copy` has written to the buffer.
+            unsafe { transpose::<N, M>(staged, to, held, count) };
             to.first = to.first.wrapping_add(held * N);
         }
     }
 }
 
+/// Copies `len` elements: `to[k * to_step] = from[k * from_step]`, with steps in elements.
+///
 /// # Safety
-/// `len` elements of `N` bytes, with these steps in elements, can be read from
-/// `from` and written to `to`, and the two do not overlap.
+/// `len` elements of `N` bytes, with these steps in elements, can be read from `from` and written
+/// to `to`, and the two do not overlap.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn row<const N: usize>(
+unsafe fn copy_row<const N: usize>(
     from: *const MaybeUninit<[u8; N]>,
-    step: isize,
+    from_step: isize,
     to: *mut MaybeUninit<[u8; N]>,
-    place: isize,
+    to_step: isize,
     len: usize,
 ) {
     for k in 0..len as isize {
         // SAFETY: the caller's promise.
-        unsafe { to.offset(k * place).write(from.offset(k * step).read()) };
+        unsafe { to.offset(k * to_step).write(from.offset(k * from_step).read()) };
     }
 }
 
-/// Writes down where each selected element is.
+/// Stores the address of each selected element in the listed one.
 ///
 /// # Safety
 /// The listed elements are addresses that can be written.

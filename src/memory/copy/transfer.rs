@@ -1,5 +1,5 @@
-//! Two arrays of one element type, the second of which is to receive elements of
-//! the first: where types end.
+//! A source and a destination array of one element type, with the type erased: kernels know only
+//! the element's size and how to copy it.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -14,23 +14,23 @@ use crate::memory::walk::Order;
 
 /// A copy from one array to another.
 ///
-/// Invariant: `copier` copies elements of `from` to elements of `to`, which
-/// need no dropping. The fill is a value like those of `from`, borrowed as long.
-/// `'id` names `to` where that is [`Fresh`].
+/// Invariant: `copier` copies elements of `from` to elements of `to`, which need no dropping.
+/// `fill` points to a value of the element type of `from` that is borrowed for `'a`, like `from`.
+/// `'id` is the brand of `to` where that is [`Fresh`].
 #[derive(Debug)]
 pub(crate) struct Transfer<'a, 'id> {
     pub(in crate::memory) from: Strided<'a>,
     pub(in crate::memory) to: StridedMut<'id>,
     pub(in crate::memory) copier: Copier,
     pub(in crate::memory) fill: Option<*const u8>,
-    /// Whether the pages of `to` may not have been written to before.
+    /// Whether `to` may be memory that was never written, so that its pages may not be mapped yet.
     pub(in crate::memory) fresh: bool,
     brand: PhantomData<fn(&'id ()) -> &'id ()>,
 }
 
 impl<'a, 'id> Transfer<'a, 'id> {
-    /// Clones to a new array. Elements must not need dropping, so that those
-    /// that a panic leaves behind can be forgotten.
+    /// A transfer that clones to a new array. Elements must not need dropping, so that the clones
+    /// that exist when a `clone` panics can be forgotten.
     pub(crate) fn new<T, D, O>(
         from: &'a ArrayRef<T, D>,
         fill: Option<&'a T>,
@@ -44,8 +44,8 @@ impl<'a, 'id> Transfer<'a, 'id> {
         Self::of(from, fill, StridedMut::of(to.into_array()), true)
     }
 
-    /// Clones over the elements of an array. They must not need dropping: none
-    /// of them is dropped.
+    /// A transfer that overwrites the elements of an array with clones. Elements must not need
+    /// dropping: those that are overwritten are not dropped.
     pub(crate) fn over<T, D, O>(
         from: &'a ArrayRef<T, D>,
         fill: Option<&'a T>,
@@ -59,8 +59,8 @@ impl<'a, 'id> Transfer<'a, 'id> {
         Self::of(from, fill, StridedMut::of(to), false)
     }
 
-    /// Clones to an array that may hold anything. Elements must not need
-    /// dropping. The memory is taken for fresh.
+    /// A transfer that clones to an array that may be uninitialised. Elements must not need
+    /// dropping. The memory is assumed to be fresh.
     pub(crate) fn uninit<T, D, O>(
         from: &'a ArrayRef<T, D>,
         fill: Option<&'a T>,
@@ -94,7 +94,7 @@ impl<'a, 'id> Transfer<'a, 'id> {
         }
     }
 
-    /// Writes down where elements are.
+    /// A transfer that stores references to the elements of `from` in `to`.
     pub(crate) fn references<T, D, O>(
         from: &'a ArrayRef<T, D>,
         fill: Option<&'a T>,
@@ -115,21 +115,23 @@ impl<'a, 'id> Transfer<'a, 'id> {
         }
     }
 
-    /// The array that is read.
+    /// The layout of the array that is read.
     pub(crate) fn from(&self) -> &Layout<'a> {
         self.from.layout()
     }
 
-    /// The array that is written.
+    /// The layout of the array that is written.
     pub(crate) fn to(&self) -> &Layout<'id> {
         self.to.layout()
     }
 
-    /// The order of loops that write elements of `to`.
+    /// The order of the loops that write the elements of `to`.
     pub(in crate::memory) fn order(&self) -> Order {
         Order::Listed(if matches!(self.copier.way, Way::Bytes) { self.copier.size } else { 0 })
     }
 
+    /// The proof that `to` is initialised.
+    ///
     /// # Safety
     /// Every element of `to` has been written.
     #[allow(unsafe_code)]
@@ -139,7 +141,9 @@ impl<'a, 'id> Transfer<'a, 'id> {
     }
 }
 
-// SAFETY: shared and exclusive borrows of elements that are `Send` and `Sync`
-// (the constructors ask for it), and a shared one of the fill.
+// SAFETY: a transfer holds shared and exclusive borrows of elements that are `Send` and `Sync`, as
+// the bounds of its constructors require, and a shared borrow of the fill. For `references`, the
+// elements of `from` are only `Sync`, which suffices for a shared borrow, and the elements of `to`
+// are `&T`, which are then `Send` and `Sync`.
 #[allow(unsafe_code)]
 unsafe impl Sync for Transfer<'_, '_> {}

@@ -1,4 +1,4 @@
-//! Half precision to `f32` and back by the processor's own instructions.
+//! Converts `f16` to `f32` and back by F16C instructions.
 
 use std::arch::x86_64::{
     __m128i, __m256, _MM_FROUND_TO_NEAREST_INT, _mm_blendv_epi8, _mm_loadu_si128, _mm_packs_epi32,
@@ -9,11 +9,11 @@ use std::arch::x86_64::{
 
 /// A proof that the processor has F16C and AVX2.
 ///
-/// Invariant: made by [`detect`](Self::detect) alone.
+/// Invariant: only [`detect`](Self::detect) constructs it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct F16c(());
 
-/// Elements that are converted at once.
+/// Number of elements that are converted by one instruction.
 const BLOCK: usize = 8;
 
 impl F16c {
@@ -24,21 +24,22 @@ impl F16c {
         (is_x86_feature_detected!("f16c") && is_x86_feature_detected!("avx2")).then_some(F16c(()))
     }
 
-    /// Converts `f16`, given as their bits.
+    /// Converts `len` values of type `f16`, given as their bits, to `f32`.
     ///
     /// # Safety
-    /// So many halves can be read, and floats written.
+    /// `len` numbers can be read from `halves`, and as many be written to `floats`.
     #[allow(unsafe_code)]
     pub(in crate::memory) unsafe fn widen(self, halves: *const u16, floats: *mut f32, len: usize) {
-        // SAFETY: the caller's promise; the processor has these instructions,
-        // as the proof says.
+        // SAFETY: the caller's promise; the processor has these instructions, by the invariant of
+        // `F16c`.
         unsafe { widen(halves, floats, len) }
     }
 
-    /// Converts a block of `f16`, given as their bits, with these inverted.
+    /// Converts `N` values of type `f16`, given as their bits, each of which is first XORed with
+    /// `flip`.
     ///
     /// # Safety
-    /// So many halves can be read.
+    /// `N` numbers can be read from `halves`.
     #[allow(unsafe_code)]
     #[inline(always)]
     pub(in crate::memory) unsafe fn widen_block<const N: usize>(
@@ -49,8 +50,8 @@ impl F16c {
         const { assert!(N.is_multiple_of(BLOCK)) };
         let mut floats = [0.0; N];
         for done in (0..N).step_by(BLOCK) {
-            // SAFETY: the caller's promise; the processor has these instructions,
-            // as the proof says.
+            // SAFETY: the caller's promise, as `N` is a multiple of `BLOCK`; the processor has
+            // these instructions, by the invariant of `F16c`.
             unsafe {
                 let block = _mm_loadu_si128(halves.add(done).cast());
                 let block = _mm_xor_si128(block, _mm_set1_epi16(flip as i16));
@@ -60,15 +61,15 @@ impl F16c {
         floats
     }
 
-    /// Rounds a block to `f16`, to nearest, even.
+    /// Rounds `N` values to `f16`, to nearest, ties to even.
     #[allow(unsafe_code)]
     #[inline(always)]
     pub(in crate::memory) fn narrow_block<const N: usize>(self, floats: [f32; N]) -> [u16; N] {
         const { assert!(N.is_multiple_of(BLOCK)) };
         let mut halves = [0; N];
         for done in (0..N).step_by(BLOCK) {
-            // SAFETY: blocks lie within the arrays; the processor has these
-            // instructions, as the proof says.
+            // SAFETY: blocks are within the arrays, as `N` is a multiple of `BLOCK`; the processor
+            // has these instructions, by the invariant of `F16c`.
             unsafe {
                 let block = _mm256_loadu_ps(floats.as_ptr().add(done));
                 let new = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(block);
@@ -78,19 +79,21 @@ impl F16c {
         halves
     }
 
-    /// Rounds to `f16`, to nearest, even; those whose value is that of the float
-    /// already keep their bits.
+    /// Rounds `len` floats to `f16`, to nearest, ties to even. A half that already widens to its
+    /// float keeps its bits.
     ///
     /// # Safety
-    /// So many floats can be read, and halves read and written.
+    /// `len` numbers can be read from `floats`, and as many be read from and written to `halves`.
     #[allow(unsafe_code)]
     pub(in crate::memory) unsafe fn narrow(self, floats: *const f32, halves: *mut u16, len: usize) {
-        // SAFETY: the caller's promise; the processor has these instructions,
-        // as the proof says.
+        // SAFETY: the caller's promise; the processor has these instructions, by the invariant of
+        // `F16c`.
         unsafe { narrow(floats, halves, len) }
     }
 }
 
+/// Action the work of [`F16c::widen`].
+///
 /// # Safety
 /// That of [`F16c::widen`], and the processor has F16C.
 #[allow(unsafe_code)]
@@ -98,7 +101,7 @@ impl F16c {
 unsafe fn widen(halves: *const u16, floats: *mut f32, len: usize) {
     let rest = len % BLOCK;
     let whole = len - rest;
-    // SAFETY: the caller's promise; the rest has room of its own.
+    // SAFETY: the caller's promise, for whole blocks; the rest is converted in arrays of a block.
     unsafe {
         let mut done = 0;
         while done < whole {
@@ -116,6 +119,8 @@ unsafe fn widen(halves: *const u16, floats: *mut f32, len: usize) {
     }
 }
 
+/// Action the work of [`F16c::narrow`].
+///
 /// # Safety
 /// That of [`F16c::narrow`], and the processor has F16C.
 #[allow(unsafe_code)]
@@ -123,33 +128,34 @@ unsafe fn widen(halves: *const u16, floats: *mut f32, len: usize) {
 unsafe fn narrow(floats: *const f32, halves: *mut u16, len: usize) {
     let rest = len % BLOCK;
     let whole = len - rest;
-    // SAFETY: the caller's promise; the rest has room of its own.
+    // SAFETY: the caller's promise, for whole blocks; the rest is converted in arrays of a block.
     unsafe {
         let mut done = 0;
         while done < whole {
-            let held = halves.add(done).cast::<__m128i>();
-            let new = narrow_block(_mm256_loadu_ps(floats.add(done)), _mm_loadu_si128(held));
-            _mm_storeu_si128(held, new);
+            let target = halves.add(done).cast::<__m128i>();
+            let new = narrow_block(_mm256_loadu_ps(floats.add(done)), _mm_loadu_si128(target));
+            _mm_storeu_si128(target, new);
             done += BLOCK;
         }
         if rest > 0 {
             let (mut from, mut to) = ([0.0; BLOCK], [0_u16; BLOCK]);
             from.as_mut_ptr().copy_from_nonoverlapping(floats.add(whole), rest);
             to.as_mut_ptr().copy_from_nonoverlapping(halves.add(whole), rest);
-            let held = to.as_mut_ptr().cast::<__m128i>();
-            let new = narrow_block(_mm256_loadu_ps(from.as_ptr()), _mm_loadu_si128(held));
-            _mm_storeu_si128(held, new);
+            let target = to.as_mut_ptr().cast::<__m128i>();
+            let new = narrow_block(_mm256_loadu_ps(from.as_ptr()), _mm_loadu_si128(target));
+            _mm_storeu_si128(target, new);
             halves.add(whole).copy_from_nonoverlapping(to.as_ptr(), rest);
         }
     }
 }
 
+/// Rounds eight floats to `f16`, but keeps each half in `old` that already widens to its float.
 #[target_feature(enable = "avx2,f16c")]
 #[inline]
-fn narrow_block(floats: __m256, held: __m128i) -> __m128i {
+fn narrow_block(floats: __m256, old: __m128i) -> __m128i {
     let same =
-        _mm256_cmpeq_epi32(_mm256_castps_si256(_mm256_cvtph_ps(held)), _mm256_castps_si256(floats));
+        _mm256_cmpeq_epi32(_mm256_castps_si256(_mm256_cvtph_ps(old)), _mm256_castps_si256(floats));
     let new = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(floats);
     let same = _mm_packs_epi32(_mm256_castsi256_si128(same), _mm256_extracti128_si256::<1>(same));
-    _mm_blendv_epi8(new, held, same)
+    _mm_blendv_epi8(new, old, same)
 }

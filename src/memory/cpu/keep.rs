@@ -1,34 +1,43 @@
-//! Keeping some of a list of numbers, four at a time.
+//! Filters a list of offsets by a range, four at a time, by AVX2.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::Avx2;
 
-/// For each choice of four numbers of 64 bits, a bit each: its number of bits,
-/// and as numbers of 32 bits where the halves of those that are chosen lie.
-const CHOICES: [(usize, [i32; 8]); 16] = {
-    let mut choices = [(0, [0; 8]); 16];
-    let mut choice = 0;
-    while choice < 16 {
+/// For each mask of four lanes of 64 bits, one bit a lane: the number of set bits, and the
+/// permutation of 32-bit lanes that moves the set lanes to the front, in order.
+const COMPACTIONS: [(usize, [i32; 8]); 16] = {
+    let mut table = [(0, [0; 8]); 16];
+    let mut mask = 0;
+    while mask < 16 {
         let (mut count, mut lane) = (0, 0);
         while lane < 4 {
-            if choice & (1 << lane) != 0 {
-                choices[choice].1[2 * count] = 2 * lane;
-                choices[choice].1[2 * count + 1] = 2 * lane + 1;
+            if mask & (1 << lane) != 0 {
+                table[mask].1[2 * count] = 2 * lane;
+                table[mask].1[2 * count + 1] = 2 * lane + 1;
                 count += 1;
             }
             lane += 1;
         }
-        choices[choice].0 = count;
-        choice += 1;
+        table[mask].0 = count;
+        mask += 1;
     }
-    choices
+    table
 };
 
-/// Moves the offsets that are in a range to the front, in order, and the places
-/// beside them; returns how many there are. Takes four at a time, and so up to
-/// three at the end are left to the caller: the second number says from where.
+/// Moves the offsets that are in `range` to the front, in order, and the places of the same entries
+/// with them; returns `(kept, count)`, equivalent to:
+///
+/// ```text
+/// count = min(offsets.len(), places.len()) / 4 * 4
+/// for k in 0..count
+///   if range contains offsets[k]
+///     offsets[kept], places[kept] = offsets[k], places[k]
+///     kept += 1
+/// ```
+///
+/// Up to three entries from `count` on are left to the caller.
 pub(in crate::memory) fn keep(
     _proof: Avx2,
     offsets: &mut [isize],
@@ -42,28 +51,29 @@ pub(in crate::memory) fn keep(
         let count = offsets.len().min(places.len()) & !3;
         let mut kept = 0;
         for k in (0..count).step_by(4) {
-            // SAFETY: four numbers from `k` on are in both slices, and so they are
-            // from `kept` on, which is not beyond. Those from there to `k` were
-            // looked at before.
+            // SAFETY: four numbers from `k` on are in both slices, as `count` is a multiple of four
+            // and at most their length, and so are four from `kept` on, as `kept <= k`. Entries
+            // from `kept` to `k` were checked before, and four from `k` on are loaded before the
+            // stores: no entry that is still needed is overwritten.
             #[allow(unsafe_code)]
             unsafe {
-                let four = _mm256_loadu_si256(offsets.as_ptr().add(k).cast());
-                let beside = _mm256_loadu_si256(places.as_ptr().add(k).cast());
-                let below = _mm256_cmpgt_epi64(start, four);
-                let inside = _mm256_andnot_si256(below, _mm256_cmpgt_epi64(end, four));
-                let choice = _mm256_movemask_pd(_mm256_castsi256_pd(inside)) as usize & 15;
-                let (chosen, order) = &CHOICES[choice];
-                let order = _mm256_loadu_si256(order.as_ptr().cast());
-                let four = _mm256_permutevar8x32_epi32(four, order);
-                let beside = _mm256_permutevar8x32_epi32(beside, order);
-                _mm256_storeu_si256(offsets.as_mut_ptr().add(kept).cast(), four);
-                _mm256_storeu_si256(places.as_mut_ptr().add(kept).cast(), beside);
-                kept += chosen;
+                let four_offsets = _mm256_loadu_si256(offsets.as_ptr().add(k).cast());
+                let four_places = _mm256_loadu_si256(places.as_ptr().add(k).cast());
+                let below = _mm256_cmpgt_epi64(start, four_offsets);
+                let in_range = _mm256_andnot_si256(below, _mm256_cmpgt_epi64(end, four_offsets));
+                let mask = _mm256_movemask_pd(_mm256_castsi256_pd(in_range)) as usize & 15;
+                let (set_lanes, permutation) = &COMPACTIONS[mask];
+                let permutation = _mm256_loadu_si256(permutation.as_ptr().cast());
+                let four_offsets = _mm256_permutevar8x32_epi32(four_offsets, permutation);
+                let four_places = _mm256_permutevar8x32_epi32(four_places, permutation);
+                _mm256_storeu_si256(offsets.as_mut_ptr().add(kept).cast(), four_offsets);
+                _mm256_storeu_si256(places.as_mut_ptr().add(kept).cast(), four_places);
+                kept += set_lanes;
             }
         }
         (kept, count)
     }
-    // SAFETY: the processor has AVX2, as the proof says.
+    // SAFETY: the processor has AVX2, by the invariant of `Avx2`.
     #[allow(unsafe_code)]
     unsafe {
         wide(offsets, places, range)

@@ -1,5 +1,5 @@
-//! What the processor offers beyond Rust's operators: prefetching, stores that
-//! pass by the caches, shuffles of bytes, wider vectors; and how large its caches are.
+//! Processor features beyond Rust's operators: prefetching, non-temporal stores, byte shuffles,
+//! AVX2; and the sizes of the caches.
 
 mod caches;
 #[cfg(all(feature = "half", target_arch = "x86_64", not(miri)))]
@@ -21,7 +21,7 @@ pub(super) use half::F16c;
 pub(super) use inside::known_inside;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 pub(super) use keep::keep;
-pub(super) use shuffle::{FEWEST, Pattern, gcd};
+pub(super) use shuffle::{MIN_SHUFFLED_ROWS, Pattern, gcd};
 pub(super) use stream::{fence, is_streamed, stream};
 pub(super) use transpose::{LINE, Rows, transpose, transposes};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -29,7 +29,7 @@ pub(super) use tuples::tuples;
 
 /// A proof that the processor has AVX2.
 ///
-/// Invariant: made by [`detect`](Self::detect) alone.
+/// Invariant: only [`detect`](Self::detect) constructs it.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Avx2(());
@@ -41,7 +41,7 @@ impl Avx2 {
         std::arch::is_x86_feature_detected!("avx2").then_some(Avx2(()))
     }
 
-    /// Calls a function, compiled for AVX2 where the compiler sees into it.
+    /// Calls `f`, which is compiled for AVX2 as far as it is inlined here.
     #[allow(unsafe_code)]
     #[inline]
     pub(super) fn call<R>(self, f: impl FnOnce() -> R) -> R {
@@ -49,13 +49,12 @@ impl Avx2 {
         fn wide<R>(f: impl FnOnce() -> R) -> R {
             f()
         }
-        // SAFETY: the processor has AVX2, as this proof says.
+        // SAFETY: the processor has AVX2, by the invariant of `Avx2`.
         unsafe { wide(f) }
     }
 }
 
-/// Calls a function, compiled for AVX2 where the processor has it and the compiler sees
-/// into it.
+/// Calls `f`: compiled for AVX2, as far as it is inlined, where the processor has that.
 #[inline(always)]
 pub(super) fn widely(f: impl FnOnce()) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -65,34 +64,35 @@ pub(super) fn widely(f: impl FnOnce()) {
     f();
 }
 
-/// How much of a row is asked for ahead of time; the rest follows by itself.
-const FAR: usize = 4096;
+/// Number of bytes of a row that are prefetched; the hardware prefetches the rest of it.
+const PREFETCH_MAX: usize = 4096;
 
-/// Asks for the first lines of `bytes` at `first`. Any address will do: nothing
-/// is read.
+/// Prefetches the first cache lines of `bytes` bytes at `first`. Any address is valid: nothing is
+/// read.
 #[inline(always)]
 pub(super) fn prefetch(first: *const u8, bytes: usize) {
-    prefetch_all(first, bytes.min(FAR));
+    prefetch_all(first, bytes.min(PREFETCH_MAX));
 }
 
-/// How many bytes ahead of where it is read or written a list is asked for that is gone through
-/// in order. Processors do so by themselves, but not beyond a page: pairs of 48 MB are looked at
-/// and used in 3.9 ms so, without in 8.1, from 2 KiB ahead in 5.2, from 4 in 4.5.
+/// The prefetch distance in bytes for a list that is read or written sequentially. Hardware
+/// prefetchers stop at the end of a page: 48 MB of index pairs are checked and used in 8.1 ms
+/// without prefetching, 5.2 with 2 KiB, 4.5 with 4 KiB, and 3.9 with this distance.
 pub(super) const STREAM: usize = 8 << 10;
 
-/// Whether lists of so many bytes come from further away than to ask for them costs.
+/// Whether prefetching a list of `bytes` bytes saves more than it costs: one that is too long to be
+/// expected in the last-level cache.
 #[inline]
 pub(super) fn is_long(bytes: usize) -> bool {
     bytes >= of_caches(|caches| caches.last / 4, 256)
 }
 
-/// Asks for as many bytes of a list, [`STREAM`] further on, but for no more than that.
+/// Prefetches `bytes` bytes of a list, but at most [`STREAM`], from [`STREAM`] bytes after `first`.
 #[inline(always)]
 pub(super) fn prefetch_ahead(first: *const u8, bytes: usize) {
     prefetch_all(first.wrapping_add(STREAM), bytes.min(STREAM));
 }
 
-/// Asks for all lines of `bytes` at `first`.
+/// Prefetches a cache line for every 64 bytes of `bytes` at `first`.
 #[inline(always)]
 pub(super) fn prefetch_all(first: *const u8, bytes: usize) {
     let mut line = 0;
@@ -102,8 +102,8 @@ pub(super) fn prefetch_all(first: *const u8, bytes: usize) {
     }
 }
 
-/// Asks for all lines of `bytes` at `first`, the one that they end in included, for
-/// the second cache.
+/// Prefetches to L2 all cache lines of `bytes` bytes at `first`, including the line that holds the
+/// last byte.
 #[inline(always)]
 pub(super) fn prefetch_l2(first: *const u8, bytes: usize) {
     let mut line = 0;

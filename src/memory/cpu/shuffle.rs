@@ -1,25 +1,26 @@
-//! Rearranges the bytes of short rows, sixteen at a time.
+//! Permutes the bytes of short rows by vector shuffles (SSSE3 `pshufb`, NEON `tbl`), 16 at a time.
 //!
-//! Where short rows follow each other and each is rearranged in the same way
-//! (the channels of a picture swapped, a short last axis rolled), every vector
-//! of the result takes its bytes from at most two vectors of the source, and
-//! the pattern repeats after a few rows. It is worked out once: for each vector
-//! of a repetition, where the two loads are and which of their bytes go where.
+//! Where short rows are contiguous and all are permuted in the same way (swapped channels of an
+//! image, a rolled short last axis), the bytes of each vector of the result come from at most two
+//! vectors of the source, and the pattern repeats after a few rows. It is computed once: for each
+//! result vector of a repetition, the offsets of its two loads and the shuffle masks.
 
 use crate::threshold::threshold;
 use smallvec::SmallVec;
 
-/// Bytes of a vector.
+/// Size of a vector in bytes.
 const VECTOR: usize = 16;
 
-/// Longer rows gain little over being copied in blocks.
-const LONGEST: usize = 64;
+/// The size in bytes of the longest row that is shuffled: with longer rows, the gain over copying
+/// in blocks is small.
+const MAX_ROW: usize = 64;
 
-/// Rows below which working out the pattern costs more than it saves.
-pub(in crate::memory) const FEWEST: usize = threshold(256, 8);
+/// The least number of rows for which computing a pattern saves more than it costs.
+pub(in crate::memory) const MIN_SHUFFLED_ROWS: usize = threshold(256, 8);
 
-/// A vector of the result: two places in the source, and for each byte of the
-/// result which byte of what is loaded there it is, if any.
+/// How to make one vector of the result: two loads, each an offset in bytes in the source and a
+/// shuffle mask. The mask has, for each byte of the result, the index of its byte in the loaded
+/// vector, or [`ZEROED`]; the two shuffled vectors are combined by "or".
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(
     not(all(
@@ -28,95 +29,100 @@ pub(in crate::memory) const FEWEST: usize = threshold(256, 8);
     )),
     allow(dead_code)
 )]
-struct Step {
+struct VectorShuffle {
     loads: [(usize, [u8; VECTOR]); 2],
 }
 
-/// In a mask, a byte that comes from the other load.
-const ELSEWHERE: u8 = 0x80;
+/// The mask of a byte that the other load provides: the shuffle makes it 0.
+const ZEROED: u8 = 0x80;
 
-/// The pattern by which rows are rearranged.
+/// A pattern by which the bytes of all rows are permuted.
 #[derive(Debug)]
 pub(in crate::memory) struct Pattern {
-    steps: SmallVec<[Step; 4]>,
-    /// Rows in a repetition, and bytes of a row in the source.
+    /// The result vectors of one repetition.
+    vectors: SmallVec<[VectorShuffle; 4]>,
+    /// Number of rows in a repetition.
     rows: usize,
+    /// Size of a row in the source, in bytes.
     source_row: usize,
 }
 
 impl Pattern {
-    /// The pattern that fills byte `b` of a row of `row` bytes from byte
-    /// `from(b)` of a row of `source_row` bytes, if there is one for this
-    /// processor.
+    /// The pattern that makes byte `b` of each result row, of `row` bytes, a copy of byte `from(b)`
+    /// of the source row, of `source_row` bytes. `None` if two loads do not suffice for a vector,
+    /// if rows are too long, or if the processor lacks the instructions.
     pub(in crate::memory) fn new(
         row: usize,
         source_row: usize,
         from: impl Fn(usize) -> usize,
     ) -> Option<Self> {
-        if !(1..=LONGEST).contains(&row) || source_row > LONGEST || !supported() {
+        if !(1..=MAX_ROW).contains(&row) || source_row > MAX_ROW || !supported() {
             return None;
         }
         let source = |byte: usize| byte / row * source_row + from(byte % row);
-        let vectors = row / gcd(row, VECTOR);
-        let steps = (0..vectors).map(|vector| Step::new(|b| source(vector * VECTOR + b)));
-        let steps = steps.collect::<Option<_>>()?;
-        Some(Pattern { steps, rows: vectors * VECTOR / row, source_row })
+        let count = row / gcd(row, VECTOR);
+        let vectors = (0..count).map(|k| VectorShuffle::new(|b| source(k * VECTOR + b)));
+        let vectors = vectors.collect::<Option<_>>()?;
+        Some(Pattern { vectors, rows: count * VECTOR / row, source_row })
     }
 
-    /// Fills as many rows of the result as whole repetitions allow without
-    /// reading past the source, and returns how many.
+    /// Writes the first result rows, as many as whole repetitions fill without reading past the end
+    /// of the source, and returns their number.
     ///
     /// # Safety
-    /// `rows` rows of initialised bytes can be read from `from`, as many be
-    /// written to `to`, and the two do not overlap. The bytes that the pattern
-    /// asks for lie in their row.
+    /// `rows` rows of initialised bytes can be read from `from`, as many be written to `to`, and
+    /// the two do not overlap. The pattern copies bytes from within the row: `from(b)` in
+    /// [`new`](Self::new) is less than `source_row` for each `b`.
     #[allow(unsafe_code)]
     pub(in crate::memory) unsafe fn run(&self, from: *const u8, to: *mut u8, rows: usize) -> usize {
-        // A load reaches at most a vector past the first byte it is for.
+        // The number of rows after a repetition into which its loads may reach: a load begins at a
+        // byte of the repetition and reads a vector.
         let spare = VECTOR.div_ceil(self.source_row);
         let repetitions = rows.saturating_sub(spare) / self.rows;
-        // SAFETY: the caller's promise; every load of these repetitions begins
-        // within their rows and ends within the rows to spare. `new` has asked
-        // the processor for the instructions.
-        unsafe { shuffle(&self.steps, from, self.rows * self.source_row, to, repetitions) };
+        // SAFETY: the caller's promise; every load of these repetitions begins within their rows
+        // and ends within the `spare` rows after them. `new` has checked that the processor has
+        // the instructions (`supported`).
+        unsafe { shuffle(&self.vectors, from, self.rows * self.source_row, to, repetitions) };
         repetitions * self.rows
     }
 }
 
-impl Step {
-    /// The step that loads `source(b)` for each byte `b` of a vector, if two
-    /// loads have them all.
+impl VectorShuffle {
+    /// The shuffle that makes byte `b` of a vector a copy of byte `source(b)` of the source, if two
+    /// loads contain all of them.
     fn new(source: impl Fn(usize) -> usize) -> Option<Self> {
         let bytes: [usize; VECTOR] = std::array::from_fn(source);
         let low = bytes.into_iter().fold(usize::MAX, usize::min);
         let far = bytes.into_iter().filter(|byte| byte - low >= VECTOR);
         let second = far.clone().fold(usize::MAX, usize::min);
-        let mut loads = [(low, [ELSEWHERE; VECTOR]), (low, [ELSEWHERE; VECTOR])];
+        let mut loads = [(low, [ZEROED; VECTOR]), (low, [ZEROED; VECTOR])];
         if far.clone().next().is_some() {
             loads[1].0 = second;
         }
         for (b, byte) in bytes.into_iter().enumerate() {
             let load = &mut loads[usize::from(byte - low >= VECTOR)];
-            let at = byte - load.0;
-            if at >= VECTOR {
+            let index = byte - load.0;
+            if index >= VECTOR {
                 return None;
             }
-            load.1[b] = at as u8;
+            load.1[b] = index as u8;
         }
-        Some(Step { loads })
+        Some(VectorShuffle { loads })
     }
 }
 
+/// The greatest common divisor.
 pub(in crate::memory) fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
+/// Whether the processor has the instructions of [`shuffle_vector`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn supported() -> bool {
     std::arch::is_x86_feature_detected!("ssse3")
 }
 
-/// Table look-ups are part of every such processor.
+/// Whether the processor has the instructions of [`shuffle_vector`]: `tbl` is part of NEON.
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", not(miri)))]
 fn supported() -> bool {
     true
@@ -130,13 +136,15 @@ fn supported() -> bool {
     false
 }
 
+/// Makes the result vectors of `repetitions` repetitions, each `repetition` bytes of the source.
+///
 /// # Safety
-/// For every repetition, the loads of all steps can be read and a vector for
-/// each step be written; this processor is `supported`.
+/// For every repetition, the loads of all `vectors` can be read and each result vector be written;
+/// this processor is [`supported`].
 #[allow(unsafe_code)]
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "ssse3"))]
 unsafe fn shuffle(
-    steps: &[Step],
+    vectors: &[VectorShuffle],
     from: *const u8,
     repetition: usize,
     to: *mut u8,
@@ -146,27 +154,29 @@ unsafe fn shuffle(
         // SAFETY: the caller's promise.
         unsafe {
             let from = from.add(iteration * repetition);
-            let to = to.add(iteration * steps.len() * VECTOR);
-            for (k, step) in steps.iter().enumerate() {
-                arrange(step, from, to.add(k * VECTOR));
+            let to = to.add(iteration * vectors.len() * VECTOR);
+            for (k, vector) in vectors.iter().enumerate() {
+                shuffle_vector(vector, from, to.add(k * VECTOR));
             }
         }
     }
 }
 
+/// Makes one result vector.
+///
 /// # Safety
-/// The loads of the step can be read and a vector be written; the processor has
-/// SSSE3.
+/// The loads of `vector` can be read at their offsets from `from`, and a vector be written to `to`;
+/// the processor has SSSE3.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code)]
 #[target_feature(enable = "ssse3")]
 #[inline]
-unsafe fn arrange(step: &Step, from: *const u8, to: *mut u8) {
+unsafe fn shuffle_vector(vector: &VectorShuffle, from: *const u8, to: *mut u8) {
     use std::arch::x86_64::{_mm_loadu_si128, _mm_or_si128, _mm_shuffle_epi8, _mm_storeu_si128};
 
     // SAFETY: the caller's promise; a mask is a vector of 16 bytes.
     unsafe {
-        let [first, second] = step.loads.map(|(offset, mask)| {
+        let [first, second] = vector.loads.map(|(offset, mask)| {
             let bytes = _mm_loadu_si128(from.add(offset).cast());
             _mm_shuffle_epi8(bytes, _mm_loadu_si128(mask.as_ptr().cast()))
         });
@@ -174,25 +184,27 @@ unsafe fn arrange(step: &Step, from: *const u8, to: *mut u8) {
     }
 }
 
+/// Makes one result vector.
+///
 /// # Safety
-/// The loads of the step can be read and a vector be written.
+/// The loads of `vector` can be read at their offsets from `from`, and a vector be written to `to`.
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", not(miri)))]
 #[allow(unsafe_code)]
 #[inline]
-unsafe fn arrange(step: &Step, from: *const u8, to: *mut u8) {
+unsafe fn shuffle_vector(vector: &VectorShuffle, from: *const u8, to: *mut u8) {
     use std::arch::aarch64::{vld1q_u8, vorrq_u8, vqtbl1q_u8, vst1q_u8};
 
-    // SAFETY: the caller's promise; a mask is a vector of 16 bytes. What a table does
-    // not have is 0.
+    // SAFETY: the caller's promise; a mask is a vector of 16 bytes. `tbl` makes 0 of an index that
+    // is out of bounds, as `ZEROED` is.
     unsafe {
-        let [first, second] = step
+        let [first, second] = vector
             .loads
             .map(|(offset, mask)| vqtbl1q_u8(vld1q_u8(from.add(offset)), vld1q_u8(mask.as_ptr())));
         vst1q_u8(to, vorrq_u8(first, second));
     }
 }
 
-/// Never called: nothing is `supported`.
+/// Never called: [`supported`] is false.
 ///
 /// # Safety
 /// None is needed.
@@ -201,13 +213,13 @@ unsafe fn arrange(step: &Step, from: *const u8, to: *mut u8) {
     not(miri)
 )))]
 #[allow(unsafe_code)]
-unsafe fn arrange(_: &Step, _: *const u8, _: *mut u8) {}
+unsafe fn shuffle_vector(_: &VectorShuffle, _: *const u8, _: *mut u8) {}
 
 #[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 mod tests {
     use super::*;
 
-    /// Every pattern does what its map says, and most short rows have one.
+    /// Every pattern copies the bytes that its map names, and most short rows have a pattern.
     #[test]
     #[allow(unsafe_code)]
     fn patterns_follow_their_maps() {

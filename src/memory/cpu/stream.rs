@@ -1,13 +1,12 @@
-//! Copies past the caches.
+//! Copies by non-temporal stores.
 
 use super::of_caches;
 
-/// Whether copying upward from `from` to `to` makes every load wait.
+/// Whether copying from `from` to `to` by ascending addresses delays every load by 4K aliasing.
 ///
-/// Processors first compare loads with older stores by the low 12 bits of their
-/// addresses ("4K aliasing"). Where stores run a little ahead of loads in these,
-/// each load seems to need what has just been stored. Copying downward avoids
-/// it.
+/// For store-to-load forwarding, processors first compare loads with older stores by the low 12
+/// bits of their addresses. Where stores are a little ahead of loads modulo 4096, each load seems
+/// to depend on a recent store. Copying by descending addresses avoids that.
 #[inline(always)]
 #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code))]
 fn stores_run_ahead(from: *const u8, to: *const u8) -> bool {
@@ -17,19 +16,20 @@ fn stores_run_ahead(from: *const u8, to: *const u8) -> bool {
     (1..LITTLE).contains(&ahead)
 }
 
-/// Whether a result of so many bytes does not fit in the caches beside its
-/// source: stores that pass by them spare reading what is overwritten.
+/// Whether a result of `bytes` bytes does not fit in the last-level cache beside its source.
+/// Non-temporal stores then save reading the cache lines that are overwritten.
 pub(in crate::memory) fn is_streamed(bytes: usize) -> bool {
     bytes >= of_caches(|caches| caches.last / 2, 1 << 10)
 }
 
-/// Copies bytes with stores that pass by the caches; `on_line` is called for each cache line of
-/// them with how far on it is, to ask for what is read next. The caller calls [`fence`] before
-/// the result is handed on.
+/// Copies `len` bytes by non-temporal stores: equivalent to `from.copy_to_nonoverlapping(to, len)`
+/// followed, before the caller passes the result on, by a call of [`fence`].
+///
+/// `on_line` is called for each whole cache line with offsets in bytes that ascend from 0 by 64, so
+/// that the caller can prefetch what is read next.
 ///
 /// # Safety
-/// `len` initialised bytes can be read from `from` and written to `to`, and
-/// the two do not overlap.
+/// `len` initialised bytes can be read from `from` and written to `to`, and the two do not overlap.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code)]
 #[inline]
@@ -44,8 +44,8 @@ pub(in crate::memory) unsafe fn stream(
     let head = to.align_offset(64).min(len);
     let lines = (len - head) / 64;
     let tail = head + lines * 64;
-    // SAFETY: the caller's promise; vectors of the destination are aligned
-    // after `head`, and SSE2 is part of x86_64.
+    // SAFETY: the caller's promise; `to + head` is aligned to 64 bytes (`align_offset`) where there
+    // is a whole line, as non-temporal stores require, and SSE2 is part of x86_64.
     unsafe {
         from.copy_to_nonoverlapping(to, head);
         let downward = stores_run_ahead(from, to);
@@ -63,11 +63,10 @@ pub(in crate::memory) unsafe fn stream(
     }
 }
 
-/// Copies bytes.
+/// Copies `len` bytes by ordinary stores, where there are no non-temporal ones.
 ///
 /// # Safety
-/// As many bytes can be read from `from` and written to `to`, and the two do
-/// not overlap.
+/// `len` bytes can be read from `from` and written to `to`, and the two do not overlap.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[allow(unsafe_code)]
 #[inline]
@@ -81,7 +80,7 @@ pub(in crate::memory) unsafe fn stream(
     unsafe { from.copy_to_nonoverlapping(to, len) };
 }
 
-/// Makes streamed stores visible before any later one.
+/// Makes non-temporal stores visible before any later store.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code)]
 pub(in crate::memory) fn fence() {
@@ -89,6 +88,6 @@ pub(in crate::memory) fn fence() {
     unsafe { std::arch::x86_64::_mm_sfence() };
 }
 
-/// Nothing was streamed here.
+/// Action nothing: there were no non-temporal stores.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 pub(in crate::memory) fn fence() {}

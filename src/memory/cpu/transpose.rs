@@ -1,47 +1,52 @@
-//! Matrices transposed on their way from one array to another, block by block.
+//! Copies a matrix from one array to another, transposed, block by block.
 //!
-//! A block is as long along each side as a cache line, so that each line of
-//! either array is touched once. It is put together in the first cache and
-//! written line by line: rows are often as far apart as the places of a cache
-//! repeat, and lines written piece by piece would push each other out.
+//! A block is as long along each side as a cache line, so that each line of either array is
+//! accessed once. It is transposed into a buffer in L1 and written line by line: the stride of rows
+//! is often a multiple of the distance at which addresses map to the same cache set, and lines that
+//! are written piece by piece would evict each other.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 pub(in crate::memory) const LINE: usize = 64;
 
-/// Whether a matrix of elements of so many bytes that lie `step` bytes apart in its rows is
-/// worth being transposed block by block, as it is `copied` or of rows that are selected.
-/// Where elements do not follow each other, bytes take as long to be put together first as
-/// they would to be copied one by one, and so do large elements.
-pub(in crate::memory) fn transposes(size: usize, step: usize, copied: bool) -> bool {
+/// Whether transposing a matrix block by block pays, for elements of `size` bytes with a distance
+/// of `step` bytes from one to the next in a row. `evenly_spaced` tells that rows have a constant
+/// stride, as in a copy; otherwise each row is selected by an index.
+///
+/// Where the elements of a row are not contiguous, collecting elements of one byte, or large ones,
+/// in a buffer first takes as long as copying each to its place.
+pub(in crate::memory) fn transposes(size: usize, step: usize, evenly_spaced: bool) -> bool {
     match size {
         2 | 4 => step != 0 && step < LINE,
-        8 => step == size || (!copied && step != 0 && step < LINE),
+        8 => step == size || (!evenly_spaced && step != 0 && step < LINE),
         1 | 16 => step == size,
         _ => false,
     }
 }
 
-/// Rows of bytes that are dense and lie so many bytes apart.
+/// Rows of contiguous elements: the address of the first row, and the distance in bytes from the
+/// start of one row to the start of the next.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Rows<P> {
     pub(in crate::memory) first: P,
     pub(in crate::memory) step: isize,
 }
 
-/// Rows that are read, and rows that are written.
+/// Rows that are read.
 type Source = Rows<*const u8>;
+/// Rows that are written.
 type Target = Rows<*mut u8>;
 
 impl Source {
+    /// The address of row `k`.
     #[inline(always)]
     pub(in crate::memory) fn row(self, k: usize) -> *const u8 {
         self.first.wrapping_offset(self.step.wrapping_mul(k as isize))
     }
 
-    /// The rows from number `row` and byte `byte` on.
+    /// The submatrix that begins at byte `byte` of row `row`.
     #[inline(always)]
     fn at(self, row: usize, byte: usize) -> Self {
         Rows { first: self.row(row).wrapping_add(byte), step: self.step }
@@ -49,24 +54,25 @@ impl Source {
 }
 
 impl Target {
+    /// The address of row `k`.
     #[inline(always)]
     pub(in crate::memory) fn row(self, k: usize) -> *mut u8 {
         self.first.wrapping_offset(self.step.wrapping_mul(k as isize))
     }
 
-    /// The rows from number `row` and byte `byte` on.
+    /// The submatrix that begins at byte `byte` of row `row`.
     #[inline(always)]
     fn at(self, row: usize, byte: usize) -> Self {
         Rows { first: self.row(row).wrapping_add(byte), step: self.step }
     }
 }
 
-/// Copies `rows` rows of `columns` elements to as many rows as there are
-/// columns. Elements have `N` bytes, and `M` of them 16.
+/// Transposes a matrix of `rows` rows and `columns` columns: `to[c][r] = from[r][c]`. Elements have
+/// `N` bytes, and `M` of them fill a vector of 16.
 ///
 /// # Safety
-/// The rows of `from` can be read, their bytes are initialised, those of `to`
-/// can be written, and the two do not overlap.
+/// The rows of `from` can be read and their bytes are initialised, the rows of `to` can be written,
+/// and the two do not overlap.
 #[allow(unsafe_code)]
 pub(in crate::memory) unsafe fn transpose<const N: usize, const M: usize>(
     from: Source,
@@ -77,17 +83,17 @@ pub(in crate::memory) unsafe fn transpose<const N: usize, const M: usize>(
     const { assert!(N * M == 16) };
     if M == 1 {
         // SAFETY: the caller's promise.
-        return unsafe { vectors(from, to, rows, columns) };
+        return unsafe { whole_vectors(from, to, rows, columns) };
     }
     if rows.min(columns) < M {
         // SAFETY: the caller's promise.
-        return unsafe { elements::<N>(from, to, rows, columns) };
+        return unsafe { one_by_one::<N>(from, to, rows, columns) };
     }
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if let Some(avx2) = super::Avx2::detect() {
-        // Inlined all the way down, or the vectors of AVX2 would be passed to
-        // functions that do not know it.
-        // SAFETY: the caller's promise; the processor has AVX2.
+        // All callees are inlined: AVX2 vectors must not be passed to functions that are compiled
+        // without AVX2.
+        // SAFETY: the caller's promise; the processor has AVX2, as `detect` found.
         return avx2.call(
             #[inline(always)]
             || unsafe { matrix::<N, M, true>(from, to, rows, columns) },
@@ -97,38 +103,38 @@ pub(in crate::memory) unsafe fn transpose<const N: usize, const M: usize>(
     unsafe { matrix::<N, M, false>(from, to, rows, columns) };
 }
 
-/// The same for a matrix that is narrower than a vector.
+/// Transposes element by element, for a matrix that is narrower than a vector.
 ///
 /// # Safety
 /// That of [`transpose`].
 #[allow(unsafe_code)]
-unsafe fn elements<const N: usize>(from: Source, to: Target, rows: usize, columns: usize) {
-    let (mut first, mut line) = (from.first, to.first);
+unsafe fn one_by_one<const N: usize>(from: Source, to: Target, rows: usize, columns: usize) {
+    let (mut from_column, mut to_row) = (from.first, to.first);
     for _ in 0..columns {
-        let (mut element, mut place) = (first, line);
+        let (mut from_element, mut to_element) = (from_column, to_row);
         for _ in 0..rows {
             // SAFETY: the caller's promise, for this element.
-            unsafe { element.copy_to_nonoverlapping(place, N) };
-            element = element.wrapping_offset(from.step);
-            place = place.wrapping_add(N);
+            unsafe { from_element.copy_to_nonoverlapping(to_element, N) };
+            from_element = from_element.wrapping_offset(from.step);
+            to_element = to_element.wrapping_add(N);
         }
-        first = first.wrapping_add(N);
-        line = line.wrapping_offset(to.step);
+        from_column = from_column.wrapping_add(N);
+        to_row = to_row.wrapping_offset(to.step);
     }
 }
 
-/// The same for elements that fill a vector: line by line of the source, of
-/// which there are so few elements that each goes to a row of its own.
+/// Transposes elements of 16 bytes, which need no interleaving of vectors: four elements, a cache
+/// line of the source, are copied to four rows.
 ///
 /// # Safety
 /// That of [`transpose`], for elements of 16 bytes.
 #[allow(unsafe_code)]
-unsafe fn vectors(from: Source, to: Target, rows: usize, columns: usize) {
-    const AT_ONCE: usize = LINE / 16;
-    let whole = columns - columns % AT_ONCE;
-    for column in (0..whole).step_by(AT_ONCE) {
+unsafe fn whole_vectors(from: Source, to: Target, rows: usize, columns: usize) {
+    const PER_LINE: usize = LINE / 16;
+    let whole = columns - columns % PER_LINE;
+    for column in (0..whole).step_by(PER_LINE) {
         for row in 0..rows {
-            for k in column..column + AT_ONCE {
+            for k in column..column + PER_LINE {
                 // SAFETY: the caller's promise, for this element.
                 unsafe {
                     let from = from.row(row).wrapping_add(k * 16);
@@ -137,17 +143,16 @@ unsafe fn vectors(from: Source, to: Target, rows: usize, columns: usize) {
             }
         }
     }
-    let at = whole * 16;
-    // SAFETY: the caller's promise, for the columns that are left.
-    unsafe { elements::<16>(from.at(0, at), to.at(whole, 0), rows, columns - whole) };
+    let byte = whole * 16;
+    // SAFETY: the caller's promise, for the remaining columns.
+    unsafe { one_by_one::<16>(from.at(0, byte), to.at(whole, 0), rows, columns - whole) };
 }
 
-/// The same by blocks, and by squares of vectors where no whole block is left;
-/// these overlap at the ends.
+/// Transposes whole blocks, and squares of `M` by `M` elements outside of them. The last squares
+/// along a side overlap those before.
 ///
 /// # Safety
-/// That of [`transpose`]; no side is shorter than `M`, and the processor has
-/// AVX2 where `WIDE`.
+/// That of [`transpose`]; no side is shorter than `M`, and the processor has AVX2 where `WIDE`.
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn matrix<const N: usize, const M: usize, const WIDE: bool>(
@@ -156,55 +161,55 @@ unsafe fn matrix<const N: usize, const M: usize, const WIDE: bool>(
     rows: usize,
     columns: usize,
 ) {
-    let down = blocks::<N>(to.first, to.step, rows);
-    let across = blocks::<N>(from.first, from.step, columns);
+    let row_blocks = whole_blocks::<N>(to.first, to.step, rows);
+    let column_blocks = whole_blocks::<N>(from.first, from.step, columns);
     let side = LINE / N;
-    // Of the rows that are further apart few at a time, and all along these:
-    // each may be in a page of its own.
+    // Rows with the larger stride are processed few at a time and along their whole length: each
+    // row may be in a page of its own, and few pages then are in use at a time.
     let by_columns = to.step.unsigned_abs() >= from.step.unsigned_abs();
-    let (outer, inner) = if by_columns { (&across, &down) } else { (&down, &across) };
+    let (outer, inner) =
+        if by_columns { (&column_blocks, &row_blocks) } else { (&row_blocks, &column_blocks) };
     for outer in outer.clone().step_by(side) {
         for inner in inner.clone().step_by(side) {
             let (row, column) = if by_columns { (inner, outer) } else { (outer, inner) };
-            // SAFETY: the caller's promise, for the rows and columns of the
-            // block.
+            // SAFETY: the caller's promise, for the rows and columns of the block.
             unsafe {
                 block::<N, M, WIDE>(from.at(row, column * N), to.at(column, row * N));
             }
         }
     }
-    let squares = |down: Range<usize>, across: Range<usize>| {
-        for column in across.step_by(M) {
+    let remainder = |row_range: Range<usize>, column_range: Range<usize>| {
+        for column in column_range.step_by(M) {
             let column = column.min(columns - M);
-            for row in down.clone().step_by(M) {
+            for row in row_range.clone().step_by(M) {
                 let row = row.min(rows - M);
-                // SAFETY: the caller's promise, for the rows and columns of the
-                // square.
+                // SAFETY: the caller's promise, for the rows and columns of the square, which is
+                // within the matrix: no side is shorter than `M`.
                 unsafe { square::<N, M>(from.at(row, column * N), to.at(column, row * N)) };
             }
         }
     };
-    squares(0..down.start, 0..columns);
-    squares(down.end..rows, 0..columns);
-    squares(down.clone(), 0..across.start);
-    squares(down, across.end..columns);
+    remainder(0..row_blocks.start, 0..columns);
+    remainder(row_blocks.end..rows, 0..columns);
+    remainder(row_blocks.clone(), 0..column_blocks.start);
+    remainder(row_blocks, column_blocks.end..columns);
 }
 
-/// The whole blocks of one side of a matrix, `len` elements of `N` bytes that
-/// are dense from `first` on. Where all rows begin alike in their lines, blocks
-/// begin with a line.
-fn blocks<const N: usize>(first: *const u8, step: isize, len: usize) -> Range<usize> {
-    let alike = step % LINE as isize == 0;
-    let before = if alike { first.addr().wrapping_neg() % LINE / N } else { 0 };
+/// The range of one side of a matrix, `len` elements of `N` bytes, that whole blocks cover. `first`
+/// and `step` are those of the array whose rows run along this side: where all of its rows have the
+/// same alignment within cache lines, blocks begin at the start of a line.
+fn whole_blocks<const N: usize>(first: *const u8, step: isize, len: usize) -> Range<usize> {
+    let same_alignment = step % LINE as isize == 0;
+    let before = if same_alignment { first.addr().wrapping_neg() % LINE / N } else { 0 };
     let start = before.min(len);
     start..len - (len - start) % (LINE / N)
 }
 
-/// Lines of a block of the smallest elements.
+/// A buffer for one transposed block, large enough for elements of one byte.
 #[repr(C, align(64))]
-struct Room([MaybeUninit<u8>; LINE * LINE]);
+struct Buffer([MaybeUninit<u8>; LINE * LINE]);
 
-/// Copies a whole block.
+/// Transposes a whole block.
 ///
 /// # Safety
 /// That of [`transpose`]; the processor has AVX2 where `WIDE`.
@@ -212,17 +217,17 @@ struct Room([MaybeUninit<u8>; LINE * LINE]);
 #[inline(always)]
 unsafe fn block<const N: usize, const M: usize, const WIDE: bool>(from: Source, to: Target) {
     let side = LINE / N;
-    let mut room = Room([MaybeUninit::uninit(); LINE * LINE]);
-    let lines = Rows { first: room.0.as_mut_ptr().cast::<u8>(), step: LINE as isize };
+    let mut buffer = Buffer([MaybeUninit::uninit(); LINE * LINE]);
+    let lines = Rows { first: buffer.0.as_mut_ptr().cast::<u8>(), step: LINE as isize };
     for column in (0..side).step_by(M) {
         for row in (0..side).step_by(if WIDE { 2 * M } else { M }) {
             let (from, to) = (from.at(row, column * N), lines.at(column, row * N));
-            // SAFETY: the caller's promise; the room has a line for each column.
+            // SAFETY: the caller's promise; the buffer has a line for each column.
             unsafe { if WIDE { squares::<N, M>(from, to) } else { square::<N, M>(from, to) } }
         }
     }
     for column in 0..side {
-        // SAFETY: the caller's promise; the squares have filled these lines.
+        // SAFETY: the caller's promise; the squares above have filled the buffer's lines.
         unsafe { lines.row(column).copy_to_nonoverlapping(to.row(column), LINE) };
     }
 }
@@ -243,7 +248,7 @@ mod x86 {
 
     use super::{Source, Target};
 
-    /// Copies `M` rows of `M` elements of `N` bytes.
+    /// Transposes `M` rows of `M` elements of `N` bytes.
     ///
     /// # Safety
     /// That of [`transpose`](super::transpose).
@@ -253,7 +258,7 @@ mod x86 {
         // SAFETY: the caller's promise; SSE2 is part of x86_64.
         unsafe {
             let rows: [__m128i; M] = from_fn(|k| _mm_loadu_si128(from.row(k).cast()));
-            let columns = iteration(rows, |a, b, upper| match (N, upper) {
+            let columns = transpose_vectors(rows, |a, b, upper| match (N, upper) {
                 (1, false) => _mm_unpacklo_epi8(a, b),
                 (1, true) => _mm_unpackhi_epi8(a, b),
                 (2, false) => _mm_unpacklo_epi16(a, b),
@@ -269,7 +274,7 @@ mod x86 {
         }
     }
 
-    /// Copies two squares, the second below the first.
+    /// Transposes two squares, the second below the first.
     ///
     /// # Safety
     /// That of [`transpose`](super::transpose); the processor has AVX2.
@@ -280,7 +285,7 @@ mod x86 {
         unsafe {
             let rows: [__m256i; M] =
                 from_fn(|k| _mm256_loadu2_m128i(from.row(k + M).cast(), from.row(k).cast()));
-            let columns = iteration(rows, |a, b, upper| match (N, upper) {
+            let columns = transpose_vectors(rows, |a, b, upper| match (N, upper) {
                 (1, false) => _mm256_unpacklo_epi8(a, b),
                 (1, true) => _mm256_unpackhi_epi8(a, b),
                 (2, false) => _mm256_unpacklo_epi16(a, b),
@@ -296,13 +301,14 @@ mod x86 {
         }
     }
 
-    /// Transposes a square of `M` vectors. `interleave` takes elements of the
-    /// lower or upper halves of two vectors in turn. That of rows 0 and `M / 2`,
-    /// then of 1 and `M / 2 + 1`, and so on moves the lowest bit of a row's
-    /// number to that of the column's, as a riffle of cards does; after as many
-    /// times as numbers have bits, both have changed places.
+    /// Transposes a square of `M` vectors of `M` elements, in `log2(M)` passes. `interleave`
+    /// alternates the elements of the lower or of the upper halves of two vectors (x86 `unpack`).
+    ///
+    /// A pass interleaves rows 0 and `M / 2`, then 1 and `M / 2 + 1`, and so on, like a riffle of
+    /// cards. It rotates the bits of `row * M + column`, an element's position, left by one; after
+    /// `log2(M)` passes, the bits of row and column have changed places.
     #[inline(always)]
-    fn iteration<V: Copy, const M: usize>(
+    fn transpose_vectors<V: Copy, const M: usize>(
         mut square: [V; M],
         interleave: impl Fn(V, V, bool) -> V,
     ) -> [V; M] {
@@ -315,7 +321,7 @@ mod x86 {
     }
 }
 
-/// Copies `M` rows of `M` elements of `N` bytes.
+/// Transposes `M` rows of `M` elements of `N` bytes.
 ///
 /// # Safety
 /// That of [`transpose`].
@@ -324,10 +330,10 @@ mod x86 {
 #[inline(always)]
 unsafe fn square<const N: usize, const M: usize>(from: Source, to: Target) {
     // SAFETY: the caller's promise.
-    unsafe { elements::<N>(from, to, M, M) };
+    unsafe { one_by_one::<N>(from, to, M, M) };
 }
 
-/// Copies two squares, the second below the first.
+/// Transposes two squares, the second below the first.
 ///
 /// # Safety
 /// That of [`transpose`].
@@ -336,15 +342,15 @@ unsafe fn square<const N: usize, const M: usize>(from: Source, to: Target) {
 #[inline(always)]
 unsafe fn squares<const N: usize, const M: usize>(from: Source, to: Target) {
     // SAFETY: the caller's promise.
-    unsafe { elements::<N>(from, to, 2 * M, M) };
+    unsafe { one_by_one::<N>(from, to, 2 * M, M) };
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Every element arrives, and nothing else is written, whatever the sides
-    /// and the places in their lines.
+    /// Every element arrives, and nothing else is written, for all lengths of sides and alignments
+    /// within cache lines.
     #[test]
     #[allow(unsafe_code)]
     fn elements_arrive() {
@@ -367,7 +373,7 @@ mod tests {
                 let source: Vec<u8> = (0..rows * row + LINE).map(|b| (b * 7 % 251) as u8).collect();
                 let mut result = vec![255; columns * line + LINE];
                 let (at, to) = (pad, LINE - pad % LINE - 1);
-                // SAFETY: both hold so many rows from there on.
+                // SAFETY: `source` from `at` on and `result` from `to` on hold all rows.
                 unsafe {
                     let from = Rows { first: source[at..].as_ptr(), step: row as isize };
                     let to = Rows { first: result[to..].as_mut_ptr(), step: line as isize };

@@ -1,5 +1,5 @@
-//! Elements whose positions a plan knows: a kernel reads them as the plan holds
-//! them, half as many bytes as indices have, and none become offsets first.
+//! Elements whose positions a plan holds: a kernel reads the positions as the plan stores them, in
+//! half as many bytes as indices, and they are not resolved to offsets first.
 
 use std::ops::Range;
 
@@ -9,13 +9,14 @@ use crate::memory::plan::Listed;
 use crate::memory::tile::{Known, KnownRun};
 use crate::threshold::threshold;
 
-/// How many elements are asked for together.
+/// Number of elements that are prefetched at once.
 const BLOCK: usize = threshold(256, 16);
 
 impl Run<'_> {
-    /// Does these entries in this way, on one thread, where it can.
+    /// Runs these entries by the positions of a plan, on the calling thread. Returns false, and
+    /// does nothing, if there are no such positions or no kernel for them.
     pub(super) fn known(&self, entries: Range<usize>) -> bool {
-        // Asked first, since most calls have no plan.
+        // Checked first, since most calls have no plan.
         let Some(positions) = self.indices.and_then(|indices| indices.known(self.walk)) else {
             return false;
         };
@@ -26,15 +27,15 @@ impl Run<'_> {
         true
     }
 
-    /// The same with what a plan has listed.
+    /// The same for the entries and targets that a plan has listed.
     pub(super) fn known_listed(&self, Listed { entries, targets }: Listed<'_>) -> bool {
         let Some(kernel) = self.known_kernel() else { return false };
         self.known_elements(kernel, targets, Some(entries));
         true
     }
 
-    /// The kernel for that, if this is a walk from element to element of a list, over
-    /// dense elements.
+    /// The kernel for known positions, if there is one and this is a walk over single elements that
+    /// are dense in both arrays.
     fn known_kernel(&self) -> Option<KnownRun> {
         let walk = self.walk;
         let ([entries], [.., last]) = (walk.nest(), &walk.components[..]) else { return None };
@@ -43,7 +44,8 @@ impl Run<'_> {
         if each && steps == [self.size as isize; 2] { self.kernel.known() } else { None }
     }
 
-    /// Entries number by number, or the first, the second, ...
+    /// Runs the kernel for these positions, which are those of `entries`, or, if that is `None`, of
+    /// the entries 0, 1, 2, ...
     fn known_elements(&self, kernel: KnownRun, positions: &[u32], entries: Option<&[u32]>) {
         let (walk, far) = (self.walk, self.walk.is_far());
         let long = cpu::is_long(positions.len().saturating_mul(size_of::<u32>() + self.size));
@@ -53,8 +55,8 @@ impl Run<'_> {
         for positions in positions.chunks(BLOCK) {
             if far {
                 for &position in positions {
-                    let by = (position as usize).wrapping_mul(self.size);
-                    cpu::prefetch_line_l2(selected.wrapping_add(by));
+                    let offset = (position as usize).wrapping_mul(self.size);
+                    cpu::prefetch_line_l2(selected.wrapping_add(offset));
                 }
             }
             if long {
@@ -64,10 +66,10 @@ impl Run<'_> {
                 }
             }
             let entries = entries.as_mut().map(|chunks| chunks.next().unwrap_or_default());
-            // SAFETY: the positions are those of a plan, of as many entries and
-            // targets as the walk has (`Indices::known`, `Indices::listing`), which are
-            // elements of these arrays (`known_kernel`); the target is borrowed exclusively,
-            // and parts have no targets in common (`Listing`).
+            // SAFETY: the positions are those of a plan for as many entries and targets as the walk
+            // has (`Indices::known`, `Indices::listing`), which are elements of these arrays
+            // (`known_kernel`); the target is borrowed exclusively, and parts have no targets in
+            // common (`Listing`).
             #[allow(unsafe_code)]
             unsafe {
                 kernel(&Known { selected, listed, positions, entries });

@@ -1,4 +1,4 @@
-//! Which part of a walk a thread takes.
+//! Parts of a walk, which run on several threads.
 
 use std::ops::Range;
 
@@ -7,43 +7,43 @@ use smallvec::SmallVec;
 use crate::memory::walk::{Component, Walk};
 use crate::parallel;
 
-/// Which loop is split over threads.
+/// The loop that is split over threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::memory) enum Cut {
     Shared,
     Outer,
-    /// The loops over entries, in pieces of so many iterations that follow each
-    /// other on one thread.
+    /// The loops over entries, between pieces of this number of contiguous iterations.
     Entries(usize),
-    /// Of the loops over entries the one with this number alone, the outermost first.
+    /// Only the loop over entries with this number, counted from the outermost.
     Band(usize),
     Inner,
-    /// The loop over entries, whose indices are sorted, where they change.
+    /// The loop over entries, whose indices are sorted, between entries with different indices.
     Segments,
-    /// No loop: each part looks at all entries and takes those that select in
-    /// its share of the target, in their order.
+    /// No loop: each part scans all entries and takes those whose targets are in its share, in
+    /// their order.
     Targets,
 }
 
 /// A part of a walk: a range of iterations of each loop.
 ///
-/// Invariant: no two parts that run side by side have all ranges in common with
-/// each other. In a gather the iterations of all loops make different listed
-/// elements, so no two parts write one; a scatter cuts loops whose iterations make
-/// different selected elements, or takes those in `targets` alone, or each part
+/// Invariant: of any two parts that run at the same time, at least one of the ranges does not
+/// overlap. In a gather each iteration of the loops writes a listed element of its own, so no two
+/// parts write the same element. A scatter cuts loops whose iterations write different selected
+/// elements, or each part takes only the entries whose offset is in its `targets`, or each part
 /// selects in an array of its own.
 pub(in crate::memory) struct Part {
     pub(super) shared: Range<usize>,
     pub(super) outer: Range<usize>,
     pub(super) entries: Range<usize>,
-    /// The number of a loop over entries, and the iterations of it.
+    /// The number of a loop over entries, and its iterations in this part.
     pub(super) band: Option<(usize, Range<usize>)>,
     pub(super) inner: Range<usize>,
+    /// The offsets in bytes of the targets of this part, unless it has all of them.
     pub(super) targets: Option<Range<isize>>,
 }
 
 impl Part {
-    /// All of it.
+    /// The whole walk as one part.
     #[inline]
     pub(super) fn whole(walk: &Walk) -> Self {
         Part {
@@ -56,7 +56,7 @@ impl Part {
         }
     }
 
-    /// Part number `part` of `parts`.
+    /// Part number `part` of `parts` equal parts.
     pub(super) fn of(walk: &Walk, cut: Cut, parts: usize, part: usize) -> Self {
         let mut all = Part::whole(walk);
         let share = |whole: usize| parallel::share(whole, parts, part);
@@ -76,43 +76,43 @@ impl Part {
     }
 }
 
-/// The offsets that part number `part` takes of those that components reach,
-/// about as many positions as the others do.
+/// The range of offsets in bytes that part number `part` takes of all that components reach. The
+/// ranges of all parts have the same length, and so about the same number of positions.
 ///
-/// The outermost component, that with the longest step, decides. Two offsets
-/// that are equal are in one share, whatever else is true of them.
+/// The component with the longest step, the outermost, decides to which part a position goes. Each
+/// offset is in exactly one range, whichever positions have it.
 pub(super) fn targets(components: &[Component], parts: usize, part: usize) -> Range<isize> {
-    let reach = |one: &Component| one.step.wrapping_mul(one.len.saturating_sub(1) as isize);
-    let low: isize = components.iter().map(|one| reach(one).min(0)).sum();
-    let high: isize = components.iter().map(|one| reach(one).max(0)).sum();
+    let last = |axis: &Component| axis.step.wrapping_mul(axis.len.saturating_sub(1) as isize);
+    let low: isize = components.iter().map(|axis| last(axis).min(0)).sum();
+    let high: isize = components.iter().map(|axis| last(axis).max(0)).sum();
     let whole = (high - low) as usize + 1;
     let share = parallel::share(whole, parts, part);
     low + share.start as isize..low + share.end as isize
 }
 
-/// The offsets that each part takes.
+/// The range of offsets in bytes that each part takes.
 pub(in crate::memory) type Shares = SmallVec<[Range<isize>; 4]>;
 
-/// As many positions for each part; or, where a part had more than a half too many of
-/// the sorted offsets of a sample, about as many of these. Nothing where one part is
-/// left with nine tenths of them, or there is no room for a list of parts.
+/// The [`targets`] of each part; or, if one part has more than one and a half times its share of a
+/// sorted sample of offsets, ranges with about the same number of samples each. `None` if one part
+/// is left with nine tenths of the samples, or if memory for the list of parts is refused.
 pub(super) fn shares(components: &[Component], parts: usize, sample: &[isize]) -> Option<Shares> {
     let mut shares = Shares::new();
     shares.try_reserve(parts).ok()?;
     shares.extend((0..parts).map(|part| targets(components, parts, part)));
-    let among = |share: &Range<isize>| {
+    let samples = |share: &Range<isize>| {
         let before = |end: isize| sample.partition_point(|&offset| offset < end);
         before(share.end) - before(share.start)
     };
-    let most = |shares: &Shares| shares.iter().map(among).max().unwrap_or(0);
-    if most(&shares) * 2 * parts <= sample.len() * 3 {
+    let largest = |shares: &Shares| shares.iter().map(samples).max().unwrap_or(0);
+    if largest(&shares) * 2 * parts <= sample.len() * 3 {
         return Some(shares);
     }
     for part in 1..parts {
         let wanted = parallel::share(sample.len(), parts, part).start;
         let last = shares[parts - 1].end;
         let target = sample.get(wanted).copied().unwrap_or(last);
-        // Before its updates or after them, whichever is nearer.
+        // The range ends before the updates of this target or after them, whichever is nearer.
         let before = sample.partition_point(|&offset| offset < target);
         let after = sample.partition_point(|&offset| offset <= target);
         let nearer = wanted.saturating_sub(before) < after.saturating_sub(wanted);
@@ -121,5 +121,5 @@ pub(super) fn shares(components: &[Component], parts: usize, sample: &[isize]) -
         shares[part - 1].end = end;
         shares[part].start = end;
     }
-    (most(&shares) * 10 < sample.len() * 9).then_some(shares)
+    (largest(&shares) * 10 < sample.len() * 9).then_some(shares)
 }

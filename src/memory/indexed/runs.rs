@@ -1,16 +1,16 @@
-//! Short runs of entries, put together.
+//! Short runs of entries, joined to chunks.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use super::{Chunk, Part, Rooms, Run};
+use super::{Buffers, Chunk, Part, Run};
 use crate::memory::indices::{CHUNK, add};
 use crate::memory::tile::NextIndices;
 use crate::memory::walk::{Cursor, FEW, Loop, Offsets};
 
-/// How many loops there are down to the one whose iterations chunks are made of, each with all iterations
-/// of the loops inside it, and how many entries such an iteration has. These entries start and end
-/// with whole iterations.
+/// Chooses the loop whose iterations are joined to chunks, each with all iterations of the loops
+/// inside it: the number of loops down to and including this one, and the number of entries of one
+/// of its iterations. `entries` start and end with whole iterations.
 pub(super) fn chunks(nest: &[Loop], entries: &Range<usize>) -> (usize, usize) {
     let (mut around, mut inside) = (nest.len(), 1);
     while around > 1 {
@@ -25,9 +25,8 @@ pub(super) fn chunks(nest: &[Loop], entries: &Range<usize>) -> (usize, usize) {
 }
 
 impl Run<'_> {
-    /// Goes through entries whose innermost loop is short: as many of its runs as make a chunk
-    /// are put together. Chunks go through the same loops, so what these add to the offset of
-    /// an index is worked out once.
+    /// Runs entries whose innermost loop is short: several of its runs are joined to a chunk. All
+    /// chunks have the same loops, so what these add to the offset of an index is computed once.
     #[inline(never)]
     pub(super) fn runs(
         &self,
@@ -35,75 +34,81 @@ impl Run<'_> {
         base: Offsets,
         entries: Range<usize>,
         part: &Part,
-        rooms: &mut Rooms<'_>,
+        buffers: &mut Buffers<'_>,
     ) {
         let (around, inside) = chunks(nest, &entries);
         let (Some(run), Some(outer)) = (nest.last(), nest[..around].last()) else { return };
         let loops = &nest[around - 1..];
         let steps = |iterations: usize, of: fn(&Offsets) -> isize| {
-            let inner = loops[1..].iter().map(move |one| (one.len, of(&one.step)));
+            let inner = loops[1..].iter().map(move |level| (level.len, of(&level.step)));
             std::iter::once((iterations, of(&outer.step))).chain(inner)
         };
-        // So many of these loops, from the innermost on, go on where the one inside ends.
-        let follow = |of: fn(&Offsets) -> isize| {
+        // The number of these loops, from the innermost on, that make one lane in an array: each
+        // continues where the loop inside it ends.
+        let joined = |of: fn(&Offsets) -> isize| {
             let seamless = |pair: &&[Loop]| {
                 let (outer, inner) = (of(&pair[0].step), of(&pair[1].step));
                 inner.checked_mul(pair[1].len as isize) == Some(outer)
             };
             1 + loops.windows(2).rev().take_while(seamless).count()
         };
-        let (lists, joined) = loops.split_at(loops.len() - follow(|step| step.indices));
-        let list = Loop { len: joined.iter().map(|one| one.len).product(), ..*run };
-        let apart = follow(|step| step.listed) < loops.len();
+        let (lane_loops, in_lane) = loops.split_at(loops.len() - joined(|step| step.indices));
+        let lane = Loop { len: in_lane.iter().map(|level| level.len).product(), ..*run };
+        let uneven = joined(|step| step.listed) < loops.len();
         let mut left = entries.len() / inside;
-        let most = (CHUNK / inside).min(outer.len).min(left);
-        // What some iterations add, and, further on, all others.
-        let few = (FEW / inside).min(most).max(1);
-        let further = outer.step.selected.wrapping_mul(few as isize);
-        rooms.ramps.clear();
-        rooms.ramps.extend_iterations(steps(few, |step| step.selected));
+        let chunk_iterations = (CHUNK / inside).min(outer.len).min(left);
+        // `ramps` holds what the first few iterations add to offsets; the next few add the same and
+        // `ramp_step`, and so on.
+        let few = (FEW / inside).min(chunk_iterations).max(1);
+        let ramp_step = outer.step.selected.wrapping_mul(few as isize);
+        buffers.ramps.clear();
+        buffers.ramps.extend_iterations(steps(few, |step| step.selected));
         let mut cursor = Cursor::new(&nest[..around], base, entries.start / inside);
         while left > 0 {
-            let (base, iterations) = cursor.take(left.min(most));
+            let (base, iterations) = cursor.take(left.min(chunk_iterations));
             left -= iterations;
-            rooms.offsets.clear();
-            let gaps = if lists.is_empty() {
-                self.resolve(base.indices, run, iterations * inside, rooms)
+            buffers.offsets.clear();
+            let gaps = if lane_loops.is_empty() {
+                self.resolve(base.indices, run, iterations * inside, buffers)
             } else {
-                self.resolve_each(lists, &list, base, iterations * inside / list.len, rooms)
+                self.resolve_each(lane_loops, &lane, base, iterations * inside / lane.len, buffers)
             };
             let Some(gaps) = gaps else {
                 return self.outside.store(true, Ordering::Relaxed);
             };
             let mut by = 0;
-            for offsets in rooms.offsets.values_mut().chunks_mut(few * inside) {
-                add(offsets, rooms.ramps.values(), by, gaps);
-                by = by.wrapping_add(further);
+            for offsets in buffers.offsets.values_mut().chunks_mut(few * inside) {
+                add(offsets, buffers.ramps.values(), by, gaps);
+                by = by.wrapping_add(ramp_step);
             }
-            if apart {
-                rooms.places.clear();
-                rooms.places.extend_iterations(steps(iterations, |step| step.listed));
+            if uneven {
+                buffers.places.clear();
+                buffers.places.extend_iterations(steps(iterations, |step| step.listed));
             }
-            let every = (!apart).then_some(run.step.listed);
-            self.chunk(Chunk { base, every, gaps, apart: 0, next: NextIndices::NONE }, rooms, part);
+            let place_step = (!uneven).then_some(run.step.listed);
+            self.chunk(
+                Chunk { base, place_step, gaps, offset_step: 0, next: NextIndices::NONE },
+                buffers,
+                part,
+            );
         }
     }
 
-    /// Resolves so many lists of indices, in iterations of these loops.
+    /// Resolves `count` lanes of indices, one in each iteration of the loops around them.
     #[inline(never)]
     fn resolve_each(
         &self,
-        lists: &[Loop],
-        list: &Loop,
+        lane_loops: &[Loop],
+        lane: &Loop,
         base: Offsets,
         count: usize,
-        rooms: &mut Rooms<'_>,
+        buffers: &mut Buffers<'_>,
     ) -> Option<bool> {
-        let mut cursor = Cursor::new(lists, base, 0);
+        let mut cursor = Cursor::new(lane_loops, base, 0);
         let mut gaps = false;
         for _ in 0..count {
             let (at, _) = cursor.take(1);
-            gaps |= self.resolve(at.indices, list, list.len, rooms)?;
+            gaps |= self.resolve(at.indices, lane, lane.len, buffers)?;
         }
         Some(gaps)
     }

@@ -7,7 +7,7 @@ use crate::memory::indices::CHUNK;
 use crate::memory::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk, iterations};
 use crate::sync::AtomicBool;
 
-/// Whatever components reach is some part's, and one part's only.
+/// Each offset that components reach is in the share of exactly one part.
 #[test]
 #[cfg_attr(miri, ignore)]
 fn each_offset_is_one_parts() {
@@ -30,8 +30,8 @@ fn each_offset_is_one_parts() {
     }
 }
 
-/// Shares follow each other and make up all that there is, whatever the sample is, and
-/// none has far more of it than others if that can be.
+/// Shares are contiguous and make up the whole, whatever the sample is, and no share has far more
+/// of the sample than others if that can be avoided.
 #[test]
 #[cfg_attr(miri, ignore)]
 fn shares_of_a_sample() {
@@ -47,7 +47,7 @@ fn shares_of_a_sample() {
         &[-56, -48, -48, -40, -40, -40, -8, 0],
     ];
     for (components, sample) in
-        [axis(8, 8), axis(8, -8), axis(1, 8)].iter().flat_map(|axis| samples.map(|one| (axis, one)))
+        [axis(8, 8), axis(8, -8), axis(1, 8)].iter().flat_map(|axis| samples.map(|s| (axis, s)))
     {
         for parts in 1..20 {
             let whole = targets(components, 1, 0);
@@ -58,22 +58,21 @@ fn shares_of_a_sample() {
             assert!(shares.iter().all(|share| share.start <= share.end), "{shares:?}");
         }
     }
-    // More than half of the updates are the first target's; half are those of two; one has
-    // all.
+    // The first target has more than half of the updates; two targets have half; one has all.
     assert_eq!(shares(&axis(100, 8), 2, samples[3]).unwrap()[..], [0..1, 1..793]);
     assert_eq!(shares(&axis(100, 8), 2, samples[4]).unwrap()[..], [0..16, 16..793]);
     assert_eq!(shares(&axis(8, 8), 2, samples[5]), None);
 }
 
-/// Where loops over entries are cut between runs, no entry is left out, and runs
-/// that are put together stay whole.
+/// If loops over entries are cut between runs, no entry is left out, and runs that are joined are
+/// not divided.
 #[test]
 #[cfg_attr(miri, ignore)]
 fn cut_entries_make_up_all() {
     const LENS: [usize; 8] = [1, 2, 3, 5, 7, 255, 256, 300];
     for case in 0..8 * 8 * 8 {
         let lens = [LENS[case % 8], LENS[case / 8 % 8], LENS[case / 64]];
-        // Steps that merge with nothing.
+        // Steps with which no two loops merge.
         let loops = lens.iter().enumerate().filter(|(_, len)| **len > 1).map(|(k, &len)| {
             let step = Offsets { selected: 0, indices: 1000 * (k as isize + 1), listed: 7 };
             Loop { len, step, entries: true }
@@ -101,7 +100,7 @@ fn cut_entries_make_up_all() {
     }
 }
 
-/// A kernel for runs that are not run.
+/// A kernel that is never run.
 struct Nothing;
 
 #[allow(unsafe_code)]
@@ -133,7 +132,7 @@ fn segments_end_where_the_index_changes() {
         };
         for entry in 0..=ids.len() {
             let ends = |&end: &usize| end == 0 || end == ids.len() || ids[end - 1] != ids[end];
-            assert_eq!(Some(run.segment(entry)), (entry..=ids.len()).find(ends), "{ids:?}");
+            assert_eq!(Some(run.segment_start(entry)), (entry..=ids.len()).find(ends), "{ids:?}");
         }
     }
 }

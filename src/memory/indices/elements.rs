@@ -1,9 +1,16 @@
-//! Goes through single elements while their indices are resolved: from memory, indices and
-//! elements then come side by side, where by chunks one would rest while the other comes.
+//! Copies or combines single elements while their indices are resolved, in one loop: for a gather
 //!
-//! Each index that is not negative is a position as it is, which is compared with the axis and
-//! used at once, by the loop that one would write by hand. From the first one of a block on that
-//! is not, what all of them mean is worked out first.
+//! ```text
+//! for k in 0..indices.len()
+//!   listed[k] = selected[indices[k]]       if indices[k] is in bounds
+//! ```
+//!
+//! Indices and elements are then read from memory at the same time; chunk by chunk, one of the two
+//! streams would be idle while the other is read.
+//!
+//! An index that is not negative is a position as it is, which is compared with the length of the
+//! axis and used at once, as in a hand-written loop. From the first index of a block on that is
+//! negative or out of bounds, the rest of the block is resolved to positions before it is used.
 
 use std::mem::MaybeUninit;
 
@@ -13,39 +20,39 @@ use crate::memory::cpu::{is_long, of_caches, prefetch_ahead, prefetch_line};
 use crate::memory::walk::{Component, Offsets};
 use crate::threshold::threshold;
 
-/// Indices after which those further on are asked for; and no longer are lanes that are joined.
+/// Number of indices between two prefetches, and the most indices of a block of [`ShortRuns`].
 pub(in crate::memory) const BLOCK: usize = threshold(64, 8);
 
-/// What a kernel does with single elements while their indices are resolved.
+/// A kernel for single elements that resolves their indices itself.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Single {
-    /// The size of an element of both arrays in bytes.
+    /// Size of an element of both arrays in bytes.
     pub(in crate::memory) size: usize,
-    pub(in crate::memory) does: Does,
+    pub(in crate::memory) action: Action,
     pub(in crate::memory) run: SingleRun,
 }
 
+/// What a [`Single`] kernel does with an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::memory) enum Does {
-    /// It copies to the list: what it wrote may be written again, so that what an index
-    /// out of bounds stood for does no harm.
+pub(in crate::memory) enum Action {
+    /// Copies it from the selected to the listed array. What is written there for an index out of
+    /// bounds does no harm, since it may be overwritten later.
     Gather,
-    /// It copies from the list.
+    /// Copies it from the listed to the selected array.
     Write,
-    /// It combines what is listed with what is selected, along one axis, which is dense, or where
-    /// each selects beside the one before it.
+    /// Combines the listed with the selected element. Indices select along one axis, which is dense
+    /// or along which each index selects one element beside the index before ([`Beside`]).
     Combine,
 }
 
-/// Does it; tells whether all indices are in bounds. If one is not, some element of the
-/// axis stands for what it selects.
+/// Runs the kernel over all elements and returns whether all indices are in bounds. An index out of
+/// bounds selects some element of the axis instead.
 ///
 /// # Safety
-/// The elements are what their documentation promises, of the size that the function was
-/// made for.
+/// The invariant of [`Elements`] holds, for elements of the size that the function was made for.
 pub(in crate::memory) type SingleRun = unsafe fn(&Elements<'_>) -> bool;
 
-/// As which integers indices are read, some at a time.
+/// The integer type as which the numbers of indices are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::memory) enum Width {
     I32,
@@ -55,7 +62,7 @@ pub(in crate::memory) enum Width {
 }
 
 impl Width {
-    /// That of a type, if it has one of these sizes.
+    /// The variant for an index type, if it has 4 or 8 bytes.
     pub(super) const fn of<I: Meaning>() -> Option<Self> {
         match (size_of::<I>(), I::SIGNED) {
             (4, true) => Some(Width::I32),
@@ -66,7 +73,7 @@ impl Width {
         }
     }
 
-    /// In bytes.
+    /// Size in bytes.
     pub(in crate::memory) fn size(self) -> usize {
         match self {
             Width::I32 | Width::U32 => 4,
@@ -75,73 +82,88 @@ impl Width {
     }
 }
 
-/// How many bytes further on an index selects than the first of its lane would.
+/// The offset in bytes at which index number `k` of a lane selects, in addition to that of its
+/// position along the axis.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) enum Beside<'e> {
-    /// So many for each before it.
+    /// `k` times this number.
     Each(isize),
-    /// As [`ShortRuns`] say.
+    /// That of a table.
     Runs(&'e ShortRuns),
 }
 
-/// Short runs as one lane: each index selects beside the one before it, or the same axis, and the
-/// first of each run beside the first of the run before. 85,000 runs of 2 take 0.13 ms so, each by
-/// itself 0.42.
+/// Short runs of indices as one lane: a table of the offset ([`Beside`]) of each index in a block
+/// of whole runs, which is `r * across + k * beside` for index number `k` of run `r`.
+///
+/// 85,000 runs of 2: one by one 0.42 ms -> as one lane 0.13 ms.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct ShortRuns {
-    besides: [isize; BLOCK],
-    /// How many of these are in whole runs: `BLOCK` at most.
+    offsets: [isize; BLOCK],
+    /// Number of indices in a block: whole runs, `BLOCK` indices at most.
     count: usize,
-    /// How far so many select beside as many before them.
-    on: isize,
+    /// The distance in bytes from what a block selects to what the next block does.
+    advance: isize,
 }
 
 impl ShortRuns {
-    /// Of runs of so many indices, if they are short; each index selects `beside` the one before
-    /// it, and the first of each run `across` from the first of the run before.
+    /// The table for runs of `run` indices, if they are short. Each index of a run selects `beside`
+    /// bytes further on than the one before it, and the first index of each run `across` bytes
+    /// further on than that of the run before.
     pub(in crate::memory) fn of(run: usize, beside: isize, across: isize) -> Option<Self> {
         if !(2..=BLOCK).contains(&run) {
             return None;
         }
-        let mut besides = [0; BLOCK];
-        for (iteration, run) in besides.chunks_mut(run).enumerate() {
-            let first = across.wrapping_mul(iteration as isize);
-            for (k, one) in run.iter_mut().enumerate() {
-                *one = first.wrapping_add(beside.wrapping_mul(k as isize));
+        let mut offsets = [0; BLOCK];
+        for (number, run) in offsets.chunks_mut(run).enumerate() {
+            let first = across.wrapping_mul(number as isize);
+            for (k, offset) in run.iter_mut().enumerate() {
+                *offset = first.wrapping_add(beside.wrapping_mul(k as isize));
             }
         }
         let runs = BLOCK / run;
-        let on = across.wrapping_mul(runs as isize);
-        Some(ShortRuns { besides, count: runs * run, on })
+        let advance = across.wrapping_mul(runs as isize);
+        Some(ShortRuns { offsets, count: runs * run, advance })
     }
 
-    /// In whole runs.
+    /// Number of indices in a block of whole runs.
     #[inline]
     pub(in crate::memory) fn len(&self) -> usize {
         self.count
     }
 
-    /// How far the index of this number selects beside the first.
+    /// The offset of index number `k` of a block, in bytes.
     ///
     /// # Safety
-    /// There are more than that.
+    /// `k` is less than [`len`](Self::len).
     #[allow(unsafe_code)]
     #[inline(always)]
     pub(in crate::memory) unsafe fn beside(&self, k: usize) -> isize {
-        // SAFETY: the caller's promise; no more than `BLOCK` are in whole runs.
-        unsafe { *self.besides.get_unchecked(k) }
+        // SAFETY: upheld by the caller; whole runs have no more than `BLOCK` indices (`of`).
+        unsafe { *self.offsets.get_unchecked(k) }
     }
 }
 
-/// Elements that indices select along an axis, and those of a list: the first of `lanes`
-/// that are `step` apart, of `count` elements each.
+/// What a [`Single`] kernel runs over: `lanes` lanes of `count` indices, the elements that these
+/// select, and the elements of the listed array.
 ///
-/// Promised is: in each lane there are `count` indices that follow each other, an integer of
-/// `width` for each of the axes, and as many listed elements that follow each other too; what
-/// the axes reach, from each of the places beside, and what is listed can be read, and
-/// written where that is what is done; the two do not overlap. Where one value is `repeated`, a
-/// block of it is listed, and nothing is `step.listed` apart. Lengths of the axes are
-/// less than 2^31, and not 0; of several also their steps, and nothing is beside.
+/// ```text
+/// for lane in 0..lanes
+///   for k in 0..count
+///     position = indices[lane * step.indices + k * width]                for a single axis
+///     selected[lane * step.selected + beside(k) + position * axes[0].step]
+///     listed  [lane * step.listed   + k * size]
+/// ```
+///
+/// Pointers are to the first element of the first lane, offsets and steps in bytes.
+///
+/// Invariant (upheld by the constructor's caller):
+/// - Each lane has `count` contiguous indices, each of an integer of `width` for each of the axes,
+///   and as many contiguous listed elements.
+/// - All elements that the axes reach, from each offset of `beside`, and all listed elements can be
+///   read, and written where the kernel writes them. Selected and listed elements do not overlap.
+/// - If one value is `repeated`, `listed` is a block of it ([`Repeated`]) and `step.listed` is 0.
+/// - Lengths of the axes are less than 2^31, and not 0. If there are several axes, their steps are
+///   less than 2^31 too, and `beside` is `Each(0)`.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Elements<'e> {
     pub(in crate::memory) indices: *const u8,
@@ -153,29 +175,31 @@ pub(in crate::memory) struct Elements<'e> {
     pub(in crate::memory) beside: Beside<'e>,
     pub(in crate::memory) selected: *mut u8,
     pub(in crate::memory) listed: *mut u8,
-    /// Whether what is listed for all is one [`Repeated`] value, which is only read.
+    /// Whether all listed elements are one [`Repeated`] value, which is only read.
     pub(in crate::memory) repeated: bool,
 }
 
-/// One value for all indices, as often as a block may read it: so kernels that read a list need no
-/// loops of their own for it.
+/// A block of copies of one value, the update of all indices: kernels that read a list of updates
+/// need no other loop for it.
 #[derive(Debug)]
 pub(in crate::memory) struct Repeated {
-    room: [MaybeUninit<u128>; BLOCK],
+    copies: [MaybeUninit<u128>; BLOCK],
 }
 
 impl Repeated {
-    /// Larger values have no room.
+    /// Most bytes of a value.
     pub(in crate::memory) const LARGEST: usize = size_of::<u128>();
 
+    /// Copies of a value of `size` bytes.
+    ///
     /// # Safety
-    /// A value of so many bytes can be read, of 1 to [`LARGEST`](Self::LARGEST).
+    /// `size` bytes can be read at `value`; `size` is 1 to [`LARGEST`](Self::LARGEST).
     #[allow(unsafe_code)]
     pub(in crate::memory) unsafe fn of(value: *const u8, size: usize) -> Self {
-        let mut room = [MaybeUninit::uninit(); BLOCK];
-        let (first, mut len) = (room.as_mut_ptr().cast::<u8>(), size);
-        // SAFETY: the caller's promise; `len` bytes are values, and no more than `BLOCK` of them
-        // are made.
+        let mut copies = [MaybeUninit::uninit(); BLOCK];
+        let (first, mut len) = (copies.as_mut_ptr().cast::<u8>(), size);
+        // SAFETY: upheld by the caller; the first `len` bytes are copies of the value, and no more
+        // than `BLOCK` copies are made, each of no more bytes than an item of `copies` (`LARGEST`).
         unsafe {
             first.copy_from_nonoverlapping(value, size);
             while len < BLOCK * size {
@@ -184,27 +208,27 @@ impl Repeated {
                 len += more;
             }
         }
-        Repeated { room }
+        Repeated { copies }
     }
 
-    /// Where a list of them begins.
+    /// Address of the first copy.
     pub(in crate::memory) fn start(&self) -> *const u8 {
-        self.room.as_ptr().cast()
+        self.copies.as_ptr().cast()
     }
 }
 
 impl Indices<'_> {
-    /// As what indices so many bytes apart are read, where elements along such an axis can be
-    /// gone through as [`Elements`] are.
-    pub(in crate::memory) fn singly(&self, axis: &Component, step: isize) -> Option<Width> {
+    /// The integer type as which to read indices, if they can be those of [`Elements`]: contiguous
+    /// (`step` is the distance in bytes from one to the next), along an axis that is short enough.
+    pub(in crate::memory) fn single_width(&self, axis: &Component, step: isize) -> Option<Width> {
         let dense = step == self.kind.size as isize;
-        // Then a negative index that is read without its sign is no position.
+        // Then a negative index, read as an unsigned integer, is out of bounds.
         let small = i32::try_from(axis.len).is_ok();
         self.kind.width.filter(|_| dense && small && axis.len > 0)
     }
 }
 
-/// Copies elements of `N` bytes, to the list or from it.
+/// Copies elements of `N` bytes: from the selected to the listed array if `GATHER`, else back.
 ///
 /// # Safety
 /// That of [`SingleRun`].
@@ -212,7 +236,7 @@ impl Indices<'_> {
 pub(in crate::memory) unsafe fn copy<const N: usize, const GATHER: bool>(
     elements: &Elements<'_>,
 ) -> bool {
-    // SAFETY: the caller's promise. Integers without a sign have the size of those with one.
+    // SAFETY: upheld by the caller. Unsigned integers have the size of signed ones.
     unsafe {
         match elements.width {
             Width::I32 | Width::U32 => copy_by::<u32, N, GATHER>(elements),
@@ -221,6 +245,8 @@ pub(in crate::memory) unsafe fn copy<const N: usize, const GATHER: bool>(
     }
 }
 
+/// [`copy`] by indices that are read as `I`, with a loop for each kind of [`Beside`].
+///
 /// # Safety
 /// That of [`copy`], by indices of the size of `I`.
 #[allow(unsafe_code)]
@@ -231,7 +257,8 @@ unsafe fn copy_by<I: Unsigned, const N: usize, const GATHER: bool>(
     let at = |first: *mut u8, position: u64| {
         first.wrapping_offset((position as isize).wrapping_mul(step))
     };
-    // SAFETY: the caller's promise; blocks of short runs are as long as these.
+    // SAFETY: upheld by the caller; blocks of short runs have `runs.len()` indices, so that `k` is
+    // less.
     unsafe {
         match elements.beside {
             Beside::Each(0) if step == N as isize => {
@@ -258,8 +285,9 @@ unsafe fn copy_by<I: Unsigned, const N: usize, const GATHER: bool>(
     }
 }
 
-/// Copies elements in blocks of so many. Which is selected, `place` tells from the first of its
-/// lane, the position that an index means, and its number in the block.
+/// [`copy`] in blocks of `block_len` indices. `address(first, position, k)` is the address of the
+/// element that index number `k` of a block selects, whose position is `position`; `first` is where
+/// position 0 is for the first index of the block.
 ///
 /// # Safety
 /// That of [`copy`], by indices of the size of `I`.
@@ -267,12 +295,12 @@ unsafe fn copy_by<I: Unsigned, const N: usize, const GATHER: bool>(
 #[inline(always)]
 unsafe fn copy_from<I: Unsigned, const N: usize, const GATHER: bool>(
     elements: &Elements<'_>,
-    most: usize,
-    place: impl Fn(*mut u8, u64, usize) -> *mut u8,
+    block_len: usize,
+    address: impl Fn(*mut u8, u64, usize) -> *mut u8,
 ) -> bool {
     let axis = elements.axis();
     let copy = |selected: *mut u8, listed: *mut u8| {
-        // SAFETY: the caller's promise: elements of these arrays.
+        // SAFETY: upheld by the caller: both are elements of the arrays, which do not overlap.
         unsafe {
             if GATHER {
                 selected.copy_to_nonoverlapping(listed, N);
@@ -282,20 +310,20 @@ unsafe fn copy_from<I: Unsigned, const N: usize, const GATHER: bool>(
         }
     };
     let reach = elements.axes[0].len.saturating_mul(elements.axes[0].step.unsigned_abs());
-    // SAFETY: the caller's promise.
+    // SAFETY: upheld by the caller.
     unsafe {
         if reach < of_caches(|caches| caches.second / 4, 32) {
-            return elements.blocks(N, most, |indices: &[I], (first, listed)| {
+            return elements.blocks(N, block_len, |indices: &[I], (first, listed)| {
                 axis.each(indices, |position, k| {
-                    copy(place(first, position, k), listed.wrapping_add(k * N));
+                    copy(address(first, position, k), listed.wrapping_add(k * N));
                 })
             });
         }
-        // Each line is asked for just before it is used: then more loads are on their way, and
-        // stores do not wait for their lines one after the other.
-        elements.blocks(N, most, |indices: &[I], (first, listed)| {
+        // Each cache line is prefetched just before it is used: then more loads are in flight, and
+        // stores do not wait for their cache lines one after the other.
+        elements.blocks(N, block_len, |indices: &[I], (first, listed)| {
             axis.each(indices, |position, k| {
-                let selected = place(first, position, k);
+                let selected = address(first, position, k);
                 prefetch_line(selected);
                 copy(selected, listed.wrapping_add(k * N));
             })
@@ -304,17 +332,18 @@ unsafe fn copy_from<I: Unsigned, const N: usize, const GATHER: bool>(
 }
 
 impl Elements<'_> {
-    /// Calls `visit` with blocks of up to so many indices, and with the places where what they
-    /// select and what is listed begins, of elements of `size` bytes; tells whether all calls did.
+    /// Calls `visit` with each block of up to `block_len` indices, and with the addresses in the
+    /// selected and the listed array at which the block starts, for elements of `size` bytes.
+    /// Returns whether all calls returned true.
     ///
     /// # Safety
-    /// The elements are what their documentation promises, and indices have the size of `I`.
+    /// The invariant of [`Elements`] holds, and indices have the size of `I`.
     #[allow(unsafe_code)]
     #[inline(always)]
     pub(in crate::memory) unsafe fn blocks<I: Meaning>(
         self,
         size: usize,
-        most: usize,
+        block_len: usize,
         visit: impl Fn(&[I], (*mut u8, *mut u8)) -> bool,
     ) -> bool {
         let long =
@@ -323,11 +352,11 @@ impl Elements<'_> {
         for lane in 0..self.lanes {
             let at = Offsets::ZERO.after(lane, self.step);
             let first = self.indices.wrapping_offset(at.indices);
-            // SAFETY: the caller's promise.
+            // SAFETY: upheld by the caller: the lane has `count` contiguous indices.
             let indices = unsafe { std::slice::from_raw_parts(first.cast::<I>(), self.count) };
             let mut selected = self.selected.wrapping_offset(at.selected);
             let mut listed = self.listed.wrapping_offset(at.listed);
-            for block in indices.chunks(most) {
+            for block in indices.chunks(block_len) {
                 if long {
                     prefetch_lists(
                         block.as_ptr().cast(),
@@ -337,11 +366,11 @@ impl Elements<'_> {
                     );
                 }
                 all &= visit(block, (selected, listed));
-                let on = match self.beside {
+                let advance = match self.beside {
                     Beside::Each(beside) => beside.wrapping_mul(block.len() as isize),
-                    Beside::Runs(runs) => runs.on,
+                    Beside::Runs(runs) => runs.advance,
                 };
-                selected = selected.wrapping_offset(on);
+                selected = selected.wrapping_offset(advance);
                 if !self.repeated {
                     listed = listed.wrapping_add(size * block.len());
                 }
@@ -350,7 +379,7 @@ impl Elements<'_> {
         all
     }
 
-    /// What indices select along, where that is one axis.
+    /// The axis along which indices select, if it is the only one.
     #[inline(always)]
     pub(in crate::memory) fn axis(&self) -> Axis {
         let len = self.axes[0].len as u64;
@@ -359,48 +388,54 @@ impl Elements<'_> {
     }
 }
 
-/// An index as it is read.
+/// An integer as which an index is read: unsigned, whether or not the index is.
 pub(in crate::memory) trait Unsigned: Meaning + TryFrom<u64> {}
 
 impl Unsigned for u32 {}
 impl Unsigned for u64 {}
 
-/// What indices select along, which are read as if they had no sign.
+/// An axis along which indices select, for indices that are read as unsigned integers.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Axis {
     len: u64,
-    /// What is added to those that are no positions.
+    /// Added to indices that are no positions as they are: `len` if they are signed, else 0.
     from_end: u64,
 }
 
 impl Axis {
-    /// Calls `visit` with the position that each index of a block means, and its number; tells
-    /// whether all are in bounds. For one that is not, it visits position 0.
+    /// Calls `visit` with the position of each index of a block, of at most `BLOCK` indices, and
+    /// the number of the index in the block. Returns whether all indices are in bounds; an index
+    /// out of bounds has position 0.
     #[inline(always)]
     pub(in crate::memory) fn each<I: Unsigned>(
         self,
         indices: &[I],
         visit: impl Fn(u64, usize),
     ) -> bool {
-        let mut room = [const { MaybeUninit::uninit() }; BLOCK];
-        let (mut list, mut first, mut inside) = (indices.as_ptr(), 0, true);
-        // One loop for both, since it is compiled for each kernel.
+        // A longer block would be read beyond the end of `resolved`.
+        assert!(indices.len() <= BLOCK);
+        let mut resolved = [const { MaybeUninit::uninit() }; BLOCK];
+        let (mut source, mut first, mut inside) = (indices.as_ptr(), 0, true);
+        // One loop visits both the indices that are positions as they are and resolved positions,
+        // since its code is compiled for each kernel.
         loop {
-            // SAFETY: the rest of the indices, or as many in the room.
+            // SAFETY: the rest of `indices`, or as many positions that `resolve` has written: there
+            // are at most `BLOCK` (asserted above).
             #[allow(unsafe_code)]
-            let rest = unsafe { std::slice::from_raw_parts(list, indices.len() - first) };
+            let rest = unsafe { std::slice::from_raw_parts(source, indices.len() - first) };
             first += self.positions(rest, |position, k| visit(position, first + k));
             if first == indices.len() {
                 return inside;
             }
-            // Of these all are positions.
-            inside = self.resolve(&indices[first..], &mut room);
-            list = room.as_ptr().cast();
+            // All of `resolved` are positions: the next iteration visits them to the end.
+            inside = self.resolve(&indices[first..], &mut resolved);
+            source = resolved.as_ptr().cast();
         }
     }
 
-    /// Calls `visit` with the indices that are positions as they are, four an iteration, up to the first
-    /// that is not, and tells how many: how long an iteration of one takes depends on where its code lies.
+    /// Calls `visit` with each index that is a position as it is, up to the first that is not, and
+    /// returns the number of calls. The loop is unrolled by four: how long an iteration with one
+    /// index takes depends on the alignment of its code.
     #[inline(always)]
     fn positions<I: Meaning>(self, indices: &[I], visit: impl Fn(u64, usize)) -> usize {
         let fours = indices.chunks_exact(4);
@@ -424,12 +459,12 @@ impl Axis {
         indices.len()
     }
 
-    /// Writes the positions that up to a block of indices mean, or 0, and tells whether all are in
-    /// bounds.
+    /// Writes the position of each of up to `BLOCK` indices, or 0 if the index is out of bounds.
+    /// Returns whether all are in bounds.
     #[inline(never)]
-    fn resolve<I: Unsigned>(self, indices: &[I], room: &mut [MaybeUninit<I>; BLOCK]) -> bool {
+    fn resolve<I: Unsigned>(self, indices: &[I], slots: &mut [MaybeUninit<I>; BLOCK]) -> bool {
         let mut all = true;
-        for (slot, &index) in room.iter_mut().zip(indices) {
+        for (slot, &index) in slots.iter_mut().zip(indices) {
             let (position, inside) = self.position(index);
             all &= inside;
             slot.write(I::try_from(position).unwrap_or(index));
@@ -437,7 +472,7 @@ impl Axis {
         all
     }
 
-    /// The position that an index means, or 0, and whether there is one.
+    /// The position of an index and true, or 0 and false if the index is out of bounds.
     #[inline(always)]
     fn position<I: Meaning>(self, index: I) -> (u64, bool) {
         let value = index.value() as u64;
@@ -448,8 +483,8 @@ impl Axis {
     }
 }
 
-/// Asks for two lists further on. Not inlined, since the loops that call it are compiled for each
-/// kernel.
+/// Prefetches indices and listed elements ahead of those that are used now. Not inlined, since the
+/// loops that call it are compiled for each kernel.
 #[inline(never)]
 fn prefetch_lists(indices: *const u8, bytes: usize, listed: *const u8, listed_bytes: usize) {
     prefetch_ahead(indices, bytes);

@@ -1,5 +1,4 @@
-//! What is done with lanes of indices: a few functions, compiled for each of the
-//! integer types.
+//! Functions over lanes of indices, compiled for each of the integer types.
 
 use std::mem::MaybeUninit;
 
@@ -12,12 +11,11 @@ use crate::memory::cpu::{is_long, prefetch_ahead};
 use crate::memory::walk::Component;
 use crate::threshold::threshold;
 
-/// Indices after which those further on are asked for.
+/// Number of indices that are checked between two prefetches.
 const BLOCK: usize = threshold(512, 8);
 
 impl Buffer<'_> {
-    /// Adds the offsets of positions along an axis; tells whether all of them
-    /// are in bounds.
+    /// Appends the offsets of positions along an axis; returns whether all of them are in bounds.
     #[inline]
     pub(in crate::memory) fn extend_resolved(
         &mut self,
@@ -27,7 +25,7 @@ impl Buffer<'_> {
         let write = |slots: &mut [MaybeUninit<isize>]| {
             resolve_slice(positions, component, Policy::Refuse, slots)
         };
-        // SAFETY: it writes as many slots as there are positions.
+        // SAFETY: `resolve_slice` writes a slot for each position, and there are as many slots.
         #[allow(unsafe_code)]
         unsafe {
             self.extend(positions.len(), write)
@@ -35,9 +33,9 @@ impl Buffer<'_> {
     }
 }
 
-/// Does a lane's work, and returns what it gives: with the widest instructions
-/// that the processor has for it, where there is enough to do. A macro, since a
-/// closure that is called in two places is compiled apart, without them.
+/// Returns the value of `$work` from the enclosing function. The work is compiled twice, and the
+/// version for AVX2 runs if the processor has it and there are enough elements. A macro, since a
+/// closure that is called in two places is not inlined, and so not compiled for AVX2.
 macro_rules! widest {
     ($count:expr, $work:expr) => {{
         #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -50,11 +48,11 @@ macro_rules! widest {
     }};
 }
 
-/// Writes the offsets that a lane of indices selects, one to every slot, and
-/// tells whether all were in bounds, or made so.
+/// Writes to each slot of `offsets` what the corresponding index of a lane selects. Returns whether
+/// all indices are in bounds, or mapped into bounds by the policy.
 ///
 /// # Safety
-/// As many indices of the lane as there are slots are readable values of `I`.
+/// The lane has as many indices as `offsets` has slots, all of them readable values of `I`.
 #[allow(unsafe_code)]
 pub(super) unsafe fn resolve<I: Meaning>(
     lane: Lane,
@@ -63,18 +61,18 @@ pub(super) unsafe fn resolve<I: Meaning>(
     offsets: &mut [MaybeUninit<isize>],
 ) -> bool {
     let (count, size) = (offsets.len(), size_of::<I>() as isize);
-    // SAFETY: the caller's promise.
+    // SAFETY: upheld by the caller.
     unsafe {
         if lane.step == size {
             let indices = std::slice::from_raw_parts(lane.start.cast::<I>(), count);
             return resolve_slice(indices, component, policy, offsets);
         }
         if lane.step == 2 * size {
-            let indices = (0..count).map(every::<I, 2>(lane.start));
+            let indices = (0..count).map(every_nth::<I, 2>(lane.start));
             widest!(count, resolve_each(indices, component, policy, offsets));
         }
         if lane.step == 3 * size {
-            let indices = (0..count).map(every::<I, 3>(lane.start));
+            let indices = (0..count).map(every_nth::<I, 3>(lane.start));
             widest!(count, resolve_each(indices, component, policy, offsets));
         }
         let start = lane.start.cast::<I>();
@@ -83,7 +81,7 @@ pub(super) unsafe fn resolve<I: Meaning>(
     }
 }
 
-/// [`resolve_each`] from indices that follow each other.
+/// [`resolve_each`] for contiguous indices.
 #[inline]
 fn resolve_slice<I: Meaning>(
     indices: &[I],
@@ -94,19 +92,20 @@ fn resolve_slice<I: Meaning>(
     widest!(indices.len(), resolve_each(indices.iter().copied(), component, policy, offsets));
 }
 
-/// Reads one of `N` indices that follow each other, such as the first of each
-/// pair. `N` is a constant, so that the compiler loads several at a time.
+/// Returns a function that reads every `N`-th of contiguous indices: `|k| start[k * N]`. `N` is a
+/// constant, so that the compiler vectorises the loads.
 ///
 /// # Safety
-/// The function is called with numbers of indices that can be read.
+/// The returned function is called only with `k` for which `start[k * N]` can be read.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn every<I: Meaning, const N: usize>(start: *const u8) -> impl Fn(usize) -> I + Copy {
+unsafe fn every_nth<I: Meaning, const N: usize>(start: *const u8) -> impl Fn(usize) -> I + Copy {
     let start = start.cast::<I>();
-    // SAFETY: the caller's promise.
+    // SAFETY: upheld by the caller.
     move |k| unsafe { *start.wrapping_add(k * N) }
 }
 
+/// [`resolve_to`] for positions whose offset is `position * step`.
 #[inline(always)]
 fn resolve_each<I: Meaning>(
     indices: impl Iterator<Item = I> + Clone,
@@ -114,8 +113,8 @@ fn resolve_each<I: Meaning>(
     policy: Policy,
     offsets: &mut [MaybeUninit<isize>],
 ) -> bool {
-    // Steps are mostly powers of two, and to shift takes less than to multiply.
-    // Less than `len`, a position fits, and so does the offset of an element.
+    // Steps are mostly powers of two, and a shift takes less time than a multiplication. A position
+    // below `len` fits in an `isize`, and so does the offset of an element.
     let Component { len, step, .. } = *component;
     if step.count_ones() == 1 {
         let shift = step.trailing_zeros();
@@ -125,12 +124,14 @@ fn resolve_each<I: Meaning>(
     resolve_to(indices, len, policy, offsets, |position| (position as isize).wrapping_mul(step))
 }
 
-/// A number that is negative where a position is not one of an axis of `len`.
+/// Returns a number that is negative if `position` is out of bounds of an axis of length `len`.
 #[inline(always)]
 fn beyond(position: u64, len: usize) -> i64 {
     position as i64 | (len as i64 - 1).wrapping_sub(position as i64)
 }
 
+/// Writes `offset(position)` for each index, or what the policy says if the index is out of bounds.
+/// Returns whether all indices are in bounds, or mapped into bounds by the policy.
 #[inline(always)]
 fn resolve_to<I: Meaning>(
     indices: impl Iterator<Item = I> + Clone,
@@ -146,7 +147,8 @@ fn resolve_to<I: Meaning>(
         });
         return true;
     }
-    // Mostly none is negative; then each is the position that it means.
+    // Mostly no index is negative, and so each is a position as it is. `bits` turns negative if one
+    // is not.
     let mut bits = 0;
     slots.for_each(|(slot, index)| {
         let position = index.value() as u64;
@@ -156,7 +158,7 @@ fn resolve_to<I: Meaning>(
     if bits >= 0 {
         return true;
     }
-    // Negative where a position was out of bounds.
+    // Negative indices count from the end. `bits` turns negative if one is out of bounds even so.
     let mut bits = 0;
     offsets.iter_mut().zip(indices.clone()).for_each(|(slot, index)| {
         let position = index.position(len);
@@ -165,7 +167,7 @@ fn resolve_to<I: Meaning>(
         slot.write(if outside < 0 { NOWHERE } else { offset(position) });
     });
     if bits < 0 && policy == Policy::Wrap {
-        // Divisions are for those alone that are out of bounds.
+        // Only indices out of bounds take a division.
         offsets.iter_mut().zip(indices).for_each(|(slot, index)| {
             let position = index.position(len);
             let inside = position < len as u64;
@@ -177,19 +179,19 @@ fn resolve_to<I: Meaning>(
     bits >= 0
 }
 
-/// Whether all indices of a lane are within an axis of `len`.
+/// Whether the `count` indices of a lane are in bounds of an axis of length `len`.
 ///
 /// # Safety
-/// They are readable values of `I`.
+/// All indices of the lane are readable values of `I`.
 #[allow(unsafe_code)]
 pub(super) unsafe fn all_inside<I: Meaning>(lane: Lane, count: usize, len: usize) -> bool {
     let size = size_of::<I>() as isize;
     let start = lane.start.cast::<I>();
-    // SAFETY: the caller's promise.
+    // SAFETY: upheld by the caller.
     unsafe {
         let at = |k: usize| *start.wrapping_byte_offset(k as isize * lane.step);
         if len as u64 > LONGEST {
-            // Of elements without a size, or one element that is broadcast.
+            // An axis of zero-sized elements, or of one element that is broadcast.
             return (0..count).all(|k| at(k).position(len) < len as u64);
         }
         if lane.step == size {
@@ -203,22 +205,23 @@ pub(super) unsafe fn all_inside<I: Meaning>(lane: Lane, count: usize, len: usize
             });
         }
         if lane.step == 2 * size {
-            widest!(count, none_outside(count, len, every::<I, 2>(lane.start)));
+            widest!(count, none_outside(count, len, every_nth::<I, 2>(lane.start)));
         }
         if lane.step == 3 * size {
-            widest!(count, none_outside(count, len, every::<I, 3>(lane.start)));
+            widest!(count, none_outside(count, len, every_nth::<I, 3>(lane.start)));
         }
         none_outside(count, len, at)
     }
 }
 
-/// The same of indices that follow each other.
+/// [`all_inside`] for contiguous indices.
 fn slice_inside<I: Meaning>(indices: &[I], len: usize) -> bool {
     let count = indices.len();
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if const { size_of::<I>() == 8 } && count >= 16 {
         if let Some(avx2) = Avx2::detect() {
-            // Where one is negative, all of its block are looked at, one by one.
+            // A block that `known_inside` cannot tell about, such as one with a negative index, is
+            // checked index by index.
             let each = |block: &[I]| none_outside(block.len(), len, |k| block[k]);
             return indices
                 .chunks(CHUNK)
@@ -228,75 +231,79 @@ fn slice_inside<I: Meaning>(indices: &[I], len: usize) -> bool {
     widest!(count, none_outside(count, len, |k| indices[k]));
 }
 
-/// Whether all of `count` indices are within an axis of `len`.
+/// Whether all of `count` indices are in bounds of an axis of length `len`.
 #[inline(always)]
 fn none_outside<I: Meaning>(count: usize, len: usize, index: impl Fn(usize) -> I) -> bool {
     (0..count).step_by(CHUNK).all(|first| {
-        // A block without a branch, then a decision.
+        // One branch per block, none within it: the loop is vectorised.
         let block = first..count.min(first + CHUNK);
         if const { size_of::<I>() < 8 } {
-            // Processors have instructions for the least and the greatest of these, many
-            // at a time: 100,000 elements by `u32` 83 and 45 µs.
-            let ends = (index(first), index(first));
-            let (least, most) = block.fold(ends, |(least, most), k| {
-                let one = index(k);
-                (if one < least { one } else { least }, if one > most { one } else { most })
+            // Only the minimum and the maximum are compared with `len`: SIMD has instructions for
+            // both, of integers of up to 4 bytes. 100,000 elements by `u32`: 83 -> 45 µs.
+            let start = (index(first), index(first));
+            let (min, max) = block.fold(start, |(min, max), k| {
+                let value = index(k);
+                (if value < min { value } else { min }, if value > max { value } else { max })
             });
-            return least.outside(len) | most.outside(len) >= 0;
+            return min.outside(len) | max.outside(len) >= 0;
         }
         block.fold(0, |bits, k| bits | index(k).outside(len)) >= 0
     })
 }
 
-/// Whether a dense lane repeats one index.
+/// Whether all `count` indices of a contiguous lane are equal.
 ///
 /// # Safety
 /// `count` values of `I` can be read, at least one.
 #[allow(unsafe_code)]
 pub(super) unsafe fn all_same<I: Meaning>(lane: Lane, count: usize) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: upheld by the caller.
     let indices = unsafe { std::slice::from_raw_parts(lane.start.cast::<I>(), count) };
     let first = indices[0];
     indices.iter().fold(true, |same, &index| same & (index == first))
 }
 
-/// Whether no index of a lane is negative, or less than the one before.
+/// Whether the `count` indices of a lane are sorted and not negative:
+/// `0 <= indices[0] <= indices[1] <= ...`.
 ///
 /// # Safety
-/// They are readable values of `I`.
+/// All indices of the lane are readable values of `I`.
 #[allow(unsafe_code)]
 pub(super) unsafe fn all_sorted<I: Meaning>(lane: Lane, count: usize) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: upheld by the caller.
     let at =
         |k: usize| unsafe { *lane.start.cast::<I>().wrapping_byte_offset(k as isize * lane.step) };
-    let rises = |k: usize| at(k - 1) <= at(k);
+    let ascends = |k: usize| at(k - 1) <= at(k);
     at(0).value() >= 0
         && (1..count).step_by(CHUNK).all(|first| {
             let rest = first..(first + CHUNK).min(count);
-            // Mostly the first few tell; then blocks without a branch.
-            rises(first) && rest.fold(true, |all, k| all & rises(k))
+            // If indices are not sorted, mostly the first pair shows it; the rest of the block is
+            // compared without a branch.
+            ascends(first) && rest.fold(true, |all, k| all & ascends(k))
         })
 }
 
-/// Whether most indices of a lane, of those looked at, are those before them.
+/// Whether most indices of a lane, in a sample, equal the index before them.
 ///
 /// # Safety
-/// They are readable values of `I`.
+/// All indices of the lane are readable values of `I`.
 #[allow(unsafe_code)]
 pub(super) unsafe fn repeats<I: Meaning>(lane: Lane, count: usize) -> bool {
-    const LOOKS: usize = 32;
-    // SAFETY: the caller's promise.
+    const SAMPLES: usize = 32;
+    // SAFETY: upheld by the caller.
     let at =
         |k: usize| unsafe { *lane.start.cast::<I>().wrapping_byte_offset(k as isize * lane.step) };
-    let looks = (1..count).step_by((count / LOOKS).max(1));
-    let all = looks.len();
-    looks.filter(|&k| at(k - 1) == at(k)).count() * 4 > all * 3
+    let samples = (1..count).step_by((count / SAMPLES).max(1));
+    let total = samples.len();
+    samples.filter(|&k| at(k - 1) == at(k)).count() * 4 > total * 3
 }
 
+/// The value of an index.
+///
 /// # Safety
 /// `index` can be read.
 #[allow(unsafe_code)]
 pub(super) unsafe fn value<I: Meaning>(index: *const u8) -> i128 {
-    // SAFETY: the caller's promise.
+    // SAFETY: upheld by the caller.
     unsafe { index.cast::<I>().read() }.value()
 }

@@ -1,4 +1,4 @@
-//! All numbers of indices become one offset each.
+//! Resolves indices of several numbers: the offsets of an index's numbers are summed.
 
 use super::{Indices, Lane, NOWHERE};
 use crate::index::Policy;
@@ -8,12 +8,14 @@ use crate::memory::cpu::Avx2;
 use crate::memory::walk::Component;
 
 impl Indices<'_> {
-    /// Adds to `offsets` what as many indices as `count` select, that begin at an offset of
-    /// `at` bytes and are `step` bytes apart; these are the components of their numbers.
-    /// Tells whether some select nothing, and is nothing where one is refused.
+    /// Appends to `offsets` what each of `count` indices selects: the sum of the offsets of its
+    /// numbers, one number for each component. The first index is `at` bytes after the start of the
+    /// array, each other one `step` bytes after the one before. `scratch` is overwritten.
+    ///
+    /// Returns whether some indices select nothing, or `None` if the policy refuses one.
     ///
     /// # Safety
-    /// All their numbers are elements of this array.
+    /// All numbers of these indices are elements of this array.
     #[allow(unsafe_code)]
     #[inline(always)]
     pub(in crate::memory) unsafe fn resolve_all(
@@ -23,7 +25,7 @@ impl Indices<'_> {
         components: &[Component],
         policy: Policy,
         offsets: &mut Buffer<'_>,
-        others: &mut Buffer<'_>,
+        scratch: &mut Buffer<'_>,
     ) -> Option<bool> {
         let Some((first, rest)) = components.split_first() else {
             offsets.extend_ramp(count, 0, 0);
@@ -31,44 +33,45 @@ impl Indices<'_> {
         };
         #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
         if !rest.is_empty() {
-            // SAFETY: the caller's promise; `Tuples::resolve` writes every slot.
-            let found = unsafe {
+            // SAFETY: upheld by the caller; `Tuples::resolve` writes every slot.
+            let resolved = unsafe {
                 self.tuples(self.lane(at, step), count, components)
                     .map(|tuples| offsets.extend(count, |slots| tuples.resolve(policy, slots)))
             };
-            if let Some(all) = found {
+            if let Some(inside) = resolved {
                 return match policy {
-                    Policy::Refuse => all.then_some(false),
-                    Policy::Skip => Some(!all),
+                    Policy::Refuse => inside.then_some(false),
+                    Policy::Skip => Some(!inside),
                     Policy::Clip | Policy::Wrap => Some(false),
                 };
             }
         }
         let lane =
             |component: &Component| -> Lane { self.lane(at.wrapping_add(component.at), step) };
-        // SAFETY: the caller's promise; `resolve` writes every slot.
-        let mut all = unsafe {
+        // SAFETY: upheld by the caller; `resolve` writes every slot.
+        let mut inside = unsafe {
             offsets.extend(count, |slots| self.resolve(lane(first), first, policy, slots))
         };
         for component in rest {
-            others.clear();
+            scratch.clear();
             // SAFETY: as above.
-            all &= unsafe {
-                others
+            inside &= unsafe {
+                scratch
                     .extend(count, |slots| self.resolve(lane(component), component, policy, slots))
             };
             let sums = offsets.values_mut();
             let start = sums.len() - count;
-            add(&mut sums[start..], others.values(), 0, policy == Policy::Skip);
+            add(&mut sums[start..], scratch.values(), 0, policy == Policy::Skip);
         }
-        if all {
+        if inside {
             return Some(false);
         }
         (policy != Policy::Refuse).then_some(true)
     }
 }
 
-/// Adds others to offsets, and `by`; with `gaps` either may select nothing.
+/// `sums[k] += others[k] + by` for each `k`. If `gaps`, either offset may be [`NOWHERE`], and then
+/// so is the sum.
 #[inline(never)]
 pub(in crate::memory) fn add(sums: &mut [isize], others: &[isize], by: isize, gaps: bool) {
     let pairs = sums.iter_mut().zip(others);
@@ -86,7 +89,7 @@ pub(in crate::memory) fn add(sums: &mut [isize], others: &[isize], by: isize, ga
     add();
 }
 
-/// Adds 0, `step`, twice `step`, ... to offsets, some of which with `gaps` select nothing.
+/// `sums[k] += k * step` for each `k`. If `gaps`, some offsets may be [`NOWHERE`], and stay so.
 #[inline(never)]
 pub(in crate::memory) fn add_ramp(sums: &mut [isize], step: isize, gaps: bool) {
     if gaps {

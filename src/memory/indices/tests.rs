@@ -55,7 +55,7 @@ fn check<I: Meaning>(values: &[I], lens: impl Iterator<Item = usize>) {
                     inside &= expected.is_some();
                 }
                 assert_eq!(all, inside, "length {len}, {policy:?}");
-                // Each by itself: one out of bounds among many is another matter.
+                // Each index by itself: above, one out of bounds hides all others.
                 for value in values.iter().filter(|_| policy == Policy::Refuse && step == 8) {
                     let inside = position(value.value(), len as i128, policy).is_some();
                     assert_eq!(resolved(&[*value], component, policy).1, inside);
@@ -98,26 +98,26 @@ fn the_ends_of_wide_types() {
     check(&unsigned.chain([1 << 63, u64::MAX]).collect::<Vec<_>>(), lens());
 }
 
-/// Copies elements `0, 1, 2, ...` of an axis to a list, and back to a cleared axis: each of
-/// a lane from the same, or from one beside that of the element before.
+/// Copies elements `0, 1, 2, ...` of an axis to a list, and back to a cleared axis: all indices of
+/// a lane select along the same axis, or each beside the index before it.
 fn copied<I: IndexInteger + std::fmt::Debug, E>(indices: &[I], len: usize, element: fn(usize) -> E)
 where
     E: Copy + PartialEq + std::fmt::Debug,
 {
-    // Half of an even number is a lane, whose elements follow those of the other.
+    // An even number of indices makes two lanes, one stored after the other.
     let lanes = if indices.len().is_multiple_of(2) { 2 } else { 1 };
     let count = indices.len() / lanes;
     for (width, gather) in [(1, true), (1, false), (count.max(1), true), (count.max(1), false)] {
         copied_of_rows(indices, (lanes, count), (len, width), (gather, None), element);
-        // The lanes as one, of short runs.
-        if let Some(iterations) =
+        // All lanes as one lane of short runs.
+        if let Some(short_runs) =
             ShortRuns::of(count, size_of::<E>() as isize, 0).filter(|_| width > 1)
         {
             copied_of_rows(
                 indices,
                 (lanes, count),
                 (len, width),
-                (gather, Some(&iterations)),
+                (gather, Some(&short_runs)),
                 element,
             );
         }
@@ -128,7 +128,7 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
     indices: &[I],
     (lanes, count): (usize, usize),
     (len, width): (usize, usize),
-    (gather, iterations): (bool, Option<&ShortRuns>),
+    (gather, short_runs): (bool, Option<&ShortRuns>),
     element: fn(usize) -> E,
 ) where
     E: Copy + PartialEq + std::fmt::Debug,
@@ -161,15 +161,15 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
         _ => elements::copy::<8, false>,
     };
     let beside = if width > 1 { size as isize } else { 0 };
-    let (beside, of_lanes) = match iterations {
-        Some(iterations) => (Beside::Runs(iterations), (1, lanes * count)),
+    let (beside, (run_lanes, run_count)) = match short_runs {
+        Some(short_runs) => (Beside::Runs(short_runs), (1, lanes * count)),
         None => (Beside::Each(beside), (lanes, count)),
     };
     let elements = Elements {
         indices: kind.start(),
-        width: kind.singly(&axis, size_of::<I>() as isize).unwrap(),
-        count: of_lanes.1,
-        lanes: of_lanes.0,
+        width: kind.single_width(&axis, size_of::<I>() as isize).unwrap(),
+        count: run_count,
+        lanes: run_lanes,
         step: Offsets {
             selected: 0,
             indices: (count * size_of::<I>()) as isize,
@@ -181,7 +181,8 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
         listed: list.as_mut_ptr().cast(),
         repeated: false,
     };
-    // SAFETY: it can be done, the axis and the list are as long as that.
+    // SAFETY: `single_width` allows the indices, and the axis and the list are as long as the lanes
+    // and their indices require.
     #[allow(unsafe_code)]
     let found = unsafe { run(&elements) };
     assert_eq!(found, inside, "{indices:?} along {len}");
@@ -199,7 +200,8 @@ fn copied_in_all_counts<I: IndexInteger + std::fmt::Debug>() {
     let small = [0, 1, 2, 5, 6, 7].into_iter();
     let values = small.clone().chain(small.map(|value| !value)).filter_map(I::from);
     let values: Vec<I> = values.chain([I::max_value(), I::min_value()]).collect();
-    // Some count from the back, or none: those before the first that does are used as they are.
+    // Some indices count from the end, or none: those before the first that does are used as they
+    // are.
     for (len, back) in [1, 3, 7, 8].into_iter().flat_map(|len| [(len, true), (len, false)]) {
         let inside: Vec<I> = (0..11)
             .filter_map(|k| I::from(k * 5 % len))
@@ -213,14 +215,14 @@ fn copied_in_all_counts<I: IndexInteger + std::fmt::Debug>() {
             copied(&inside[..count], len as usize, |k| k as u32);
             copied(&inside[..count], len as usize, |k| !(k as u64));
             copied(&inside[..count], len as usize, |k| !(k as u16));
-            // One index of them in and out of bounds, at each place.
-            for (at, &value) in (0..count).flat_map(|at| values.iter().map(move |one| (at, one))) {
+            // One of the indices in and out of bounds, at each place.
+            for (at, &value) in (0..count).flat_map(|at| values.iter().map(move |v| (at, v))) {
                 let mut indices = inside[..count].to_vec();
                 indices[at] = value;
                 copied(&indices, len as usize, |k| k as u32);
                 copied(&indices, len as usize, |k| !(k as u64));
             }
-            // Two that are the same, of which one or both come after whole vectors.
+            // Two equal indices, of which one or both come after the unrolled iterations.
             for at in [0, count.wrapping_sub(2)].into_iter().filter(|&at| at < count) {
                 for &value in &values {
                     let mut indices = inside[..count].to_vec();
@@ -243,13 +245,13 @@ fn elements_are_copied_while_their_indices_are_resolved() {
     copied_in_all_counts::<usize>();
 }
 
-/// Runs of all short lengths, each of a row of its own, as one lane: read, and written.
+/// Runs of all short lengths, each along a row of its own, as one lane: read, and written.
 #[test]
 fn short_runs_of_rows() {
     const LEN: usize = 5;
     for (run, beside) in (2..=BLOCK).step_by(if cfg!(miri) { 3 } else { 1 }).zip([0, 1].repeat(32))
     {
-        // As many as several blocks hold, and some.
+        // More rows than three blocks hold.
         let rows = 3 * (BLOCK / run) + 1;
         let width = LEN + beside * (run - 1);
         let indices: Vec<i64> = (0..rows * run).map(|k| (k * 3 % LEN) as i64).collect();
@@ -270,8 +272,8 @@ fn short_runs_of_rows() {
                 listed: listed.as_mut_ptr().cast(),
                 repeated: false,
             };
-            // SAFETY: there is a listed element for each index, and a row for each run, in which
-            // all of the axis can be selected from beside each place of a run.
+            // SAFETY: there is a listed element for each index, and a row for each run, which is so
+            // wide that each index of the run can select all of the axis beside the one before it.
             #[allow(unsafe_code)]
             unsafe {
                 assert!(single(&elements));
@@ -280,7 +282,7 @@ fn short_runs_of_rows() {
         copy(elements::copy::<4, true>, &mut selected, &mut listed);
         let expected: Vec<u32> = (0..rows * run).map(|k| values[place(k)]).collect();
         assert_eq!(listed, expected, "runs of {run}");
-        listed.iter_mut().zip(7000..).for_each(|(one, value)| *one = value);
+        listed.iter_mut().zip(7000..).for_each(|(slot, value)| *slot = value);
         copy(elements::copy::<4, false>, &mut selected, &mut listed);
         let mut expected = values;
         (0..rows * run).for_each(|k| expected[place(k)] = 7000 + k as u32);
@@ -288,8 +290,8 @@ fn short_runs_of_rows() {
     }
 }
 
-/// Only where entries that follow each other select by different indices different
-/// targets is the loop over them cut where the index changes.
+/// Entries count as sorted, so that their loop is cut where the index changes, only if they are one
+/// loop and different indices select different targets.
 #[test]
 fn entries_that_are_sorted() {
     let entries = |len: usize, indices: isize, entries: bool| Loop {
@@ -310,24 +312,24 @@ fn entries_that_are_sorted() {
         assert!(!sorted(&[0, 3, 2, 5, 5, 9], &all, policy));
         assert!(!sorted(&[-1, 0, 3, 5, 5, 9], &all, policy), "it may be the last");
     }
-    // Several indices stand for one target.
+    // By these policies several indices select one target.
     assert!(!sorted(&ids, &all, Policy::Clip));
     assert!(!sorted(&ids, &all, Policy::Wrap));
     let refused = |loops: &[Loop]| !sorted(&ids, loops, Policy::Refuse);
     assert!(refused(&[entries(6, 4, false)]), "a lane each");
     assert!(refused(&[entries(6, 0, true)]), "one index");
-    let apart = Loop { step: Offsets { listed: 100, ..all[0].step }, ..entries(2, 12, true) };
-    assert!(refused(&[apart, entries(3, 4, true)]), "two loops");
+    let outer = Loop { step: Offsets { listed: 100, ..all[0].step }, ..entries(2, 12, true) };
+    assert!(refused(&[outer, entries(3, 4, true)]), "two loops");
 }
 
-/// What a tuple selects by a policy that does not refuse it; nothing where it selects nothing.
+/// The offset that a tuple selects under a policy, or `None` if it selects nothing or is refused.
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 fn selected<I: Meaning>(tuple: &[I], axes: &[Component], policy: Policy) -> Option<isize> {
     let mut offsets = tuple.iter().zip(axes).map(|(number, axis)| {
         let at = position(number.value(), axis.len as i128, policy)?;
         Some(at as isize * axis.step)
     });
-    offsets.try_fold(0, |sum, one| one.map(|one| sum + one))
+    offsets.try_fold(0, |sum, offset| offset.map(|offset| sum + offset))
 }
 
 /// Resolves tuples under all policies, and copies elements of all sizes by them.
@@ -342,7 +344,7 @@ fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &
     let indices = Indices::of(&array);
     let lane = indices.lane(0, size * axes.len() as isize);
     let count = numbers.len() / axes.len();
-    // SAFETY: these are all numbers.
+    // SAFETY: the lane is all numbers of the array.
     #[allow(unsafe_code)]
     let Some(all) = (unsafe { indices.tuples(lane, count, &axes) }) else { return };
     let of = |policy| numbers.chunks(axes.len()).map(move |tuple| (tuple, policy));
@@ -384,11 +386,11 @@ fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &
                 array_after[place..][..bytes].copy_from_slice(&list[entry..][..bytes]);
             }
         }
-        let does = if gather { elements::Does::Gather } else { elements::Does::Write };
-        let single = elements::Single { size: bytes, does, run: elements::copy::<1, true> };
+        let action = if gather { elements::Action::Gather } else { elements::Action::Write };
+        let single = elements::Single { size: bytes, action, run: elements::copy::<1, true> };
         let run = Elements {
             indices: lane.start,
-            width: indices.together(lane.step, &axes).unwrap(),
+            width: indices.tuple_width(lane.step, &axes).unwrap(),
             count,
             lanes: 1,
             step: Offsets::ZERO,
@@ -398,7 +400,8 @@ fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &
             listed: list.as_mut_ptr(),
             repeated: false,
         };
-        // SAFETY: the axes reach as far as the array does, and the list is as long as that.
+        // SAFETY: the axes reach no further than the array, and the list has an element of `bytes`
+        // bytes for each tuple.
         #[allow(unsafe_code)]
         let found = unsafe { tuples::copy(&run, &single, Policy::Refuse) };
         if gather {
@@ -435,7 +438,7 @@ fn tuples_in_all_counts<I: IndexInteger + Meaning + std::fmt::Debug>() {
         vec![axis(2, 0), axis(longest, -8), axis(longest, -i32::MAX as isize)],
     ];
     for axes in lens {
-        // Of each axis, numbers about its ends, about those of halves, and about those of the type.
+        // Numbers near the ends of each axis, of 32-bit halves and of the integer type.
         let wild = |k: usize| {
             let len = axes[k % axes.len()].len as i128;
             let ends =
@@ -455,9 +458,9 @@ fn tuples_in_all_counts<I: IndexInteger + Meaning + std::fmt::Debug>() {
             let numbers: Vec<I> = (0..count).map(tame).collect();
             tuples_of(&numbers, &axes);
             for at in 0..count {
-                for one in wild(at) {
+                for number in wild(at) {
                     let mut numbers = numbers.clone();
-                    numbers[at] = one;
+                    numbers[at] = number;
                     tuples_of(&numbers, &axes);
                 }
             }
@@ -474,7 +477,8 @@ fn tuples_are_resolved_as_their_numbers_are() {
     tuples_in_all_counts::<u64>();
 }
 
-/// What has no room in 32 bits, and numbers that do not follow each other, are left to others.
+/// Lengths and steps that do not fit in 32 bits, and numbers that are not contiguous, are resolved
+/// number by number.
 #[test]
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 fn which_tuples_are_taken_together() {
@@ -483,7 +487,7 @@ fn which_tuples_are_taken_together() {
     let together = |step: isize, axes: &[(usize, isize, isize)]| {
         let axes: Vec<_> =
             axes.iter().map(|&(len, step, at)| Component { len, step, at }).collect();
-        indices.together(step, &axes).is_some()
+        indices.tuple_width(step, &axes).is_some()
     };
     let can = crate::memory::cpu::Avx2::detect().is_some();
     let (longest, farthest) = (i32::MAX as usize, i32::MAX as isize);
@@ -501,7 +505,7 @@ fn which_tuples_are_taken_together() {
     assert!(!together(8, &[(7, 5, 0)]), "single numbers");
 }
 
-/// Every count around those taken at once, with one index of each kind at each place.
+/// Every count around the lengths of vectors and blocks, with one index of each kind at each place.
 fn inside_in_all_counts<I: Meaning + TryFrom<i128> + std::fmt::Debug>(signed: bool) {
     let half = 1_i128 << 32;
     let lens = [1, 7, 1000, half - 1, half, half + 5, 1 << 62, (1 << 62) + 1, (1 << 63) - 1];
@@ -515,13 +519,13 @@ fn inside_in_all_counts<I: Meaning + TryFrom<i128> + std::fmt::Debug>(signed: bo
         for count in (1..70).chain([1023, 1024, 1025, 1040, 2050]) {
             let indices: Vec<I> = (0..count).map(tame).collect();
             let places = (0..count).step_by(1 + count / 40).chain([count - 1]);
-            for (at, &one) in places.flat_map(|at| wild.iter().map(move |one| (at, one))) {
+            for (at, &index) in places.flat_map(|at| wild.iter().map(move |index| (at, index))) {
                 let mut indices = indices.clone();
-                indices[at] = one;
-                let value = one.value();
+                indices[at] = index;
+                let value = index.value();
                 let expected = value < end && value >= if signed { -end } else { 0 };
                 let lane = Lane { start: indices.as_ptr().cast(), step: size_of::<I>() as isize };
-                // SAFETY: so many values follow each other.
+                // SAFETY: the lane is all of `indices`, which has `count` values.
                 #[allow(unsafe_code)]
                 let found = unsafe { all_inside::<I>(lane, count, len) };
                 assert_eq!(found, expected, "{value} at {at} of {count}, {len}");

@@ -1,26 +1,29 @@
-//! Tuples of numbers that follow each other become offsets in one go.
+//! Resolves contiguous tuples of numbers to offsets, several tuples at a time, with AVX2.
 
 use std::mem::{MaybeUninit, take};
 
-use super::elements::{Does, Elements, Single, Width};
+use super::elements::{Action, Elements, Single, Width};
 use super::{Indices, Lane};
 use crate::index::Policy;
 use crate::memory::cpu::{self, Avx2};
 use crate::memory::walk::{Component, Offsets};
 
-/// What is done with the offsets that tuples select, in their order.
+/// Receives the offsets that tuples select, in the order of the tuples.
 pub(in crate::memory) trait Visit {
-    /// Whether an index out of bounds becomes what a policy says that does not refuse it.
+    /// Whether the offset of an index out of bounds must be what the policy says (unless the policy
+    /// refuses the index). If not, such an index has the offset of some position.
     const MENDS: bool;
 
+    /// Receives the next four offsets.
     fn four(&mut self, offsets: [isize; 4]);
+    /// Receives the next offset.
     fn one(&mut self, offset: isize);
 }
 
-/// Writes them down.
-struct Write<'s, const MENDS: bool>(&'s mut [MaybeUninit<isize>]);
+/// Writes the offsets to slots.
+struct WriteOffsets<'s, const MENDS: bool>(&'s mut [MaybeUninit<isize>]);
 
-impl<const MENDS: bool> Visit for Write<'_, MENDS> {
+impl<const MENDS: bool> Visit for WriteOffsets<'_, MENDS> {
     const MENDS: bool = MENDS;
 
     #[inline(always)]
@@ -33,17 +36,17 @@ impl<const MENDS: bool> Visit for Write<'_, MENDS> {
 
     #[inline(always)]
     fn one(&mut self, offset: isize) {
-        if let Some((one, rest)) = take(&mut self.0).split_first_mut() {
-            one.write(offset);
+        if let Some((slot, rest)) = take(&mut self.0).split_first_mut() {
+            slot.write(offset);
             self.0 = rest;
         }
     }
 }
 
-/// Looks at them no further.
-struct Look;
+/// Discards the offsets: only the bounds are checked.
+struct CheckOnly;
 
-impl Visit for Look {
+impl Visit for CheckOnly {
     const MENDS: bool = false;
 
     #[inline(always)]
@@ -53,10 +56,10 @@ impl Visit for Look {
     fn one(&mut self, _: isize) {}
 }
 
-/// `count` tuples of two numbers or three, which follow each other.
+/// `count` contiguous tuples of two or three numbers each.
 ///
 /// Invariant: all numbers can be read, are integers of `width`, and select along axes as short
-/// as [`cpu::tuples`] asks.
+/// as [`cpu::tuples`] requires.
 pub(in crate::memory) struct Tuples<'t> {
     proof: Avx2,
     first: *const u8,
@@ -66,24 +69,25 @@ pub(in crate::memory) struct Tuples<'t> {
 }
 
 impl Indices<'_> {
-    /// As what the numbers of tuples so many bytes apart are read, where several can be taken
-    /// at once that select along these axes.
+    /// The integer type as which to read the numbers of tuples, if [`Tuples`] can resolve tuples
+    /// with a distance of `step` bytes from one to the next, along these axes: two or three
+    /// contiguous numbers, contiguous tuples, lengths and steps of the axes that fit in an `i32`.
     #[inline]
-    pub(in crate::memory) fn together(&self, step: isize, axes: &[Component]) -> Option<Width> {
+    pub(in crate::memory) fn tuple_width(&self, step: isize, axes: &[Component]) -> Option<Width> {
         let size = self.kind.size as isize;
         let short = |axis: &Component| {
             axis.len > 0 && i32::try_from(axis.len).is_ok() && i32::try_from(axis.step).is_ok()
         };
-        let follow = matches!(axes.len(), 2 | 3)
+        let fits = matches!(axes.len(), 2 | 3)
             && step == size * axes.len() as isize
             && axes.iter().zip(0..).all(|(axis, k)| axis.at == k * size && short(axis));
-        self.kind.width.filter(|_| follow && Avx2::detect().is_some())
+        self.kind.width.filter(|_| fits && Avx2::detect().is_some())
     }
 
-    /// The tuples of a lane of so many, where several can be taken at once.
+    /// The `count` tuples of a lane, if [`Tuples`] can resolve them.
     ///
     /// # Safety
-    /// All numbers are elements of this array.
+    /// All numbers of the lane's tuples are elements of this array.
     #[allow(unsafe_code)]
     #[inline]
     pub(in crate::memory) unsafe fn tuples<'t>(
@@ -92,24 +96,25 @@ impl Indices<'_> {
         count: usize,
         axes: &'t [Component],
     ) -> Option<Tuples<'t>> {
-        let width = self.together(lane.step, axes)?;
+        let width = self.tuple_width(lane.step, axes)?;
         Some(Tuples { proof: Avx2::detect()?, first: lane.start, count, width, axes })
     }
 }
 
-/// Copies single elements of a few sizes, from what is selected to the list or back.
+/// Copies single elements of 1, 2, 4 or 8 bytes: from the selected to the listed array if `gather`,
+/// else back.
 ///
-/// Invariant: that of [`Elements`], for the lane that is visited.
-struct Copied {
+/// Invariant: that of [`Elements`], for the lane whose offsets are received.
+struct CopyElements {
     size: usize,
     gather: bool,
     selected: *mut u8,
     listed: *mut u8,
 }
 
-impl Copied {
+impl CopyElements {
     #[inline(always)]
-    fn each<const N: usize>(&mut self, offsets: [isize; 4]) {
+    fn copy_four<const N: usize>(&mut self, offsets: [isize; 4]) {
         for offset in offsets {
             self.copy(offset, N);
         }
@@ -118,8 +123,8 @@ impl Copied {
     #[inline(always)]
     fn copy(&mut self, offset: isize, size: usize) {
         let selected = self.selected.wrapping_offset(offset);
-        // SAFETY: the invariant; this is called once for each element of the list, in order,
-        // with their size and the offset of a position of the axes.
+        // SAFETY: the invariant; this is called once for each listed element, in order, with the
+        // size of an element and the offset of a position that is in bounds of the axes.
         #[allow(unsafe_code)]
         unsafe {
             if self.gather {
@@ -132,16 +137,16 @@ impl Copied {
     }
 }
 
-impl Visit for Copied {
+impl Visit for CopyElements {
     const MENDS: bool = false;
 
     #[inline(always)]
     fn four(&mut self, offsets: [isize; 4]) {
         match self.size {
-            1 => self.each::<1>(offsets),
-            2 => self.each::<2>(offsets),
-            4 => self.each::<4>(offsets),
-            _ => self.each::<8>(offsets),
+            1 => self.copy_four::<1>(offsets),
+            2 => self.copy_four::<2>(offsets),
+            4 => self.copy_four::<4>(offsets),
+            _ => self.copy_four::<8>(offsets),
         }
     }
 
@@ -151,13 +156,13 @@ impl Visit for Copied {
     }
 }
 
-/// Copies single elements that tuples select while these are resolved, as [`SingleRun`]
-/// (super::elements::SingleRun) does by single indices; tells whether all are copied as the
-/// policy says.
+/// Copies single elements that tuples select, while the tuples are resolved: what a
+/// [`SingleRun`](super::elements::SingleRun) does for indices of one number. Returns whether all
+/// elements are copied as the policy says.
 ///
 /// # Safety
-/// The elements are what their documentation promises, of the size that `single` names, and
-/// tuples of them can be taken [together](Indices::together).
+/// The invariant of [`Elements`] holds, for elements of `single.size` bytes, and
+/// [`Indices::tuple_width`] allows their tuples.
 #[allow(unsafe_code)]
 pub(in crate::memory) unsafe fn copy(
     elements: &Elements<'_>,
@@ -170,19 +175,20 @@ pub(in crate::memory) unsafe fn copy(
         let at = Offsets::ZERO.after(lane, elements.step);
         let &Elements { count, width, axes, .. } = elements;
         let first = elements.indices.wrapping_offset(at.indices);
-        let copied = Copied {
+        let copy = CopyElements {
             size: single.size,
-            gather: single.does == Does::Gather,
+            gather: single.action == Action::Gather,
             selected: elements.selected.wrapping_offset(at.selected),
             listed: elements.listed.wrapping_offset(at.listed),
         };
-        inside &= Tuples { proof, first, count, width, axes }.visit(policy, copied);
+        inside &= Tuples { proof, first, count, width, axes }.visit(policy, copy);
     }
     inside
 }
 
 impl Tuples<'_> {
-    /// Writes the offsets that they select, and tells whether all are in bounds.
+    /// Writes the offset that each tuple selects, and returns whether all numbers are in bounds; by
+    /// [`Policy::Clip`], whether all fit in 32 bits.
     #[inline]
     pub(in crate::memory) fn resolve(
         &self,
@@ -191,16 +197,17 @@ impl Tuples<'_> {
     ) -> bool {
         assert_eq!(offsets.len(), self.count, "each has an offset");
         match policy {
-            Policy::Refuse => self.visit(policy, Write::<false>(offsets)),
-            _ => self.visit(policy, Write::<true>(offsets)),
+            Policy::Refuse => self.visit(policy, WriteOffsets::<false>(offsets)),
+            _ => self.visit(policy, WriteOffsets::<true>(offsets)),
         }
     }
 
-    /// Whether all are in bounds.
+    /// Whether all numbers are in bounds.
     pub(super) fn inside(&self) -> bool {
-        self.visit(Policy::Refuse, Look)
+        self.visit(Policy::Refuse, CheckOnly)
     }
 
+    /// Passes the offset of each tuple to `visit`, and returns what [`cpu::tuples`] does.
     #[inline(always)]
     fn visit(&self, policy: Policy, visit: impl Visit) -> bool {
         let signed = matches!(self.width, Width::I32 | Width::I64);
@@ -210,6 +217,7 @@ impl Tuples<'_> {
         }
     }
 
+    /// [`visit`](Self::visit) for numbers of the size of `I`.
     fn visit_by<I: Copy + Default + Into<i64>>(
         &self,
         signed: bool,
@@ -217,7 +225,7 @@ impl Tuples<'_> {
         visit: impl Visit,
     ) -> bool {
         let count = self.count * self.axes.len();
-        // SAFETY: the invariant; they are integers of this size.
+        // SAFETY: the invariant; the numbers are integers of the size of `I` (`visit`).
         #[allow(unsafe_code)]
         let numbers = unsafe { std::slice::from_raw_parts(self.first.cast::<I>(), count) };
         if let Ok(axes) = <&[Component; 2]>::try_from(self.axes) {

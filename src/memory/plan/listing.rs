@@ -1,17 +1,16 @@
-//! Updates in the order in which threads take them.
+//! The entries of a scatter, divided between threads by target.
 //!
-//! A scatter on several threads must leave each target to one of them, with its
-//! updates in their order. So the targets are cut into shares of neighbours,
-//! with about as many updates in each, and the updates of each share are
-//! listed as they come: a thread reads its updates from front to back, and its
-//! targets are few enough to stay near.
+//! A scatter on several threads must leave each target to one thread, which combines its updates
+//! in order. So the targets are cut into shares, ranges of neighbouring targets with about equal
+//! numbers of updates, and the entries of each share are listed in their order. A thread then
+//! reads its updates in ascending order, and its targets are few enough to stay in its caches.
 //!
 //! ```text
-//! for target in targets: bins[target >> shift] += 1
-//! cut bins into shares
-//! for share                                in parallel
-//!   for entry, target in targets           all of them, in order
-//!     list those of the share
+//! for target in targets { bins[target >> shift] += 1 }    a histogram
+//! cut the bins into shares of about equal counts
+//! for share in shares                                     in parallel
+//!   for (entry, target) in targets                        all entries, in order
+//!     if target in share { append (entry, target) to the list of the share }
 //! ```
 
 use std::ops::Range;
@@ -24,26 +23,26 @@ use crate::parallel::{self, Cost};
 use crate::sync::Mutex;
 use crate::threshold::threshold;
 
-/// Shares are cut between bins of neighbouring targets, at most so many: few
-/// enough to be counted in the second cache, enough that heavy targets are alone.
+/// The largest number of bins. Shares are cut between bins of neighbouring targets: few enough
+/// that the counts fit in L2, enough that a target with many updates is nearly alone in its bin.
 const BINS: usize = threshold(1 << 16, 64);
 
-/// Entries by shares of targets. Those that select nothing are left out.
+/// The entries of each share of the targets. Entries that select nothing are left out.
 ///
-/// Invariant: `entries` are less than the number of indices that this was made
-/// of, and `targets` less than the number of targets; both are of one length.
-/// All entries of a target are in one share, where entries rise.
+/// Invariant: `entries` are less than the number of indices that this was made from, and
+/// `targets` less than the number of targets; both have the same length. All entries of a target
+/// are in one share, in which entries ascend.
 #[derive(Debug)]
 pub(in crate::memory) struct Listing {
     entries: Vec<u32>,
     targets: Vec<u32>,
-    /// Where each share ends.
+    /// The end of each share in `entries` and `targets`.
     ends: Vec<usize>,
-    /// How many targets a share is of, at least.
+    /// The least number of targets in a share.
     narrowest: usize,
 }
 
-/// Entries and their targets, as many.
+/// Entries and the target of each.
 #[derive(Clone, Copy)]
 pub(in crate::memory) struct Listed<'o> {
     pub(in crate::memory) entries: &'o [u32],
@@ -51,58 +50,59 @@ pub(in crate::memory) struct Listed<'o> {
 }
 
 impl Listing {
-    /// In so many shares. Targets that are not less than `space` are none.
+    /// The entries in `shares` shares. `targets` has the target of each entry; those that are not
+    /// less than `space`, the number of targets, stand for entries that select nothing.
     pub(super) fn new(targets: &[u32], space: usize, shares: usize) -> Result<Self> {
         let (shift, bins) = bins(space, targets.len());
         let counts = count(targets, space, bins, shift)?;
         let all: usize = counts.iter().map(|&count| count as usize).sum();
-        let (mut entries, mut sorted) = (zeroed(all)?, zeroed(all)?);
-        let (mut rooms, mut ends) = (reserved(shares)?, reserved(shares)?);
+        let (mut entries, mut listed) = (zeroed(all)?, zeroed(all)?);
+        let (mut outputs, mut ends) = (reserved(shares)?, reserved(shares)?);
         let mut narrowest = space;
         {
-            let (mut entries, mut sorted) = (&mut entries[..], &mut sorted[..]);
+            let (mut entries, mut listed) = (&mut entries[..], &mut listed[..]);
             let (mut bin, mut end) = (0, 0);
             for share in 0..shares {
                 let (first, start) = (bin, end);
-                let wanted = parallel::share(all, shares, share).end;
-                while bin < bins && (share + 1 == shares || end < wanted) {
+                let ideal_end = parallel::share(all, shares, share).end;
+                while bin < bins && (share + 1 == shares || end < ideal_end) {
                     let next = end + counts[bin] as usize;
-                    // Up to the bin that ends nearest.
-                    if share + 1 < shares && next.saturating_sub(wanted) > wanted - end {
+                    // Stop at the end of the bin that is nearest to `ideal_end`.
+                    if share + 1 < shares && next.saturating_sub(ideal_end) > ideal_end - end {
                         break;
                     }
                     (bin, end) = (bin + 1, next);
                 }
                 let slots =
-                    (entries.split_off_mut(..end - start), sorted.split_off_mut(..end - start));
-                let (Some(entries), Some(sorted)) = slots else { break };
+                    (entries.split_off_mut(..end - start), listed.split_off_mut(..end - start));
+                let (Some(entries), Some(listed)) = slots else { break };
                 let range = (first as u64) << shift..((bin as u64) << shift).min(space as u64);
                 narrowest = narrowest.min(range.end.saturating_sub(range.start) as usize);
-                rooms.push(Mutex::new((range, entries, sorted)));
+                outputs.push(Mutex::new((range, entries, listed)));
                 ends.push(end);
             }
         }
-        parallel::run(rooms.len(), &|share| {
-            if let Ok(mut room) = rooms[share].lock() {
-                let (range, entries, sorted) = &mut *room;
-                list(targets, range, entries, sorted);
+        parallel::run(outputs.len(), &|share| {
+            if let Ok(mut output) = outputs[share].lock() {
+                let (range, entries, listed) = &mut *output;
+                list(targets, range, entries, listed);
             }
         });
-        drop(rooms);
-        Ok(Listing { entries, targets: sorted, ends, narrowest })
+        drop(outputs);
+        Ok(Listing { entries, targets: listed, ends, narrowest })
     }
 
-    /// How many shares there are.
+    /// The number of shares.
     pub(in crate::memory) fn shares(&self) -> usize {
         self.ends.len()
     }
 
-    /// How many targets each share is of, at least.
+    /// The least number of targets in a share.
     pub(in crate::memory) fn narrowest(&self) -> usize {
         self.narrowest
     }
 
-    /// Those of part number `part` of `parts`: whole shares.
+    /// The entries of part number `part` of `parts`: those of whole shares.
     pub(in crate::memory) fn part(&self, parts: usize, part: usize) -> Listed<'_> {
         let shares = parallel::share(self.shares(), parts, part);
         let start = |share: usize| share.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -110,8 +110,7 @@ impl Listing {
         Listed { entries: &self.entries[range.clone()], targets: &self.targets[range] }
     }
 
-    /// Whether each share's entries follow each other, as where indices are
-    /// sorted.
+    /// Whether the entries of each share are consecutive, as they are where indices are sorted.
     pub(in crate::memory) fn is_contiguous(&self) -> bool {
         (0..self.shares()).all(|share| {
             let Listed { entries, .. } = self.part(self.shares(), share);
@@ -123,41 +122,43 @@ impl Listing {
     }
 }
 
-/// Lists the entries whose targets are in `range`: as many as there is room for.
-fn list(targets: &[u32], range: &Range<u64>, mut entries: &mut [u32], mut sorted: &mut [u32]) {
-    let (from, width) = (range.start as u32, range.end.saturating_sub(range.start));
-    let (mut near, mut kept) = ([0; CHUNK], [0; CHUNK]);
+/// Writes the entries whose targets are in `range` to `entries`, and their targets to `listed`,
+/// both of which have exactly the length needed.
+fn list(targets: &[u32], range: &Range<u64>, mut entries: &mut [u32], mut listed: &mut [u32]) {
+    let (start, width) = (range.start as u32, range.end.saturating_sub(range.start));
+    let (mut kept_entries, mut kept_targets) = ([0; CHUNK], [0; CHUNK]);
     let mut first = 0_u32;
     for chunk in targets.chunks(CHUNK) {
         let mut count = 0;
         for (entry, &target) in (first..).zip(chunk) {
-            // Written in any case, counted where it is to be kept: no branch.
-            near[count % CHUNK] = entry;
-            kept[count % CHUNK] = target;
-            count += usize::from(u64::from(target.wrapping_sub(from)) < width);
+            // Each entry is written, and counted if it is kept, so that no branch can be
+            // mispredicted.
+            kept_entries[count % CHUNK] = entry;
+            kept_targets[count % CHUNK] = target;
+            count += usize::from(u64::from(target.wrapping_sub(start)) < width);
         }
         first = first.wrapping_add(CHUNK as u32);
-        let slots = (entries.split_off_mut(..count), sorted.split_off_mut(..count));
-        if let (Some(entries), Some(sorted)) = slots {
-            entries.copy_from_slice(&near[..count]);
-            sorted.copy_from_slice(&kept[..count]);
+        let slots = (entries.split_off_mut(..count), listed.split_off_mut(..count));
+        if let (Some(entries), Some(listed)) = slots {
+            entries.copy_from_slice(&kept_entries[..count]);
+            listed.copy_from_slice(&kept_targets[..count]);
         }
     }
 }
 
-/// By how many bits targets are wider than their bin, and how many bins there
-/// are: no more than about as many as entries.
+/// The bins of `space` targets: by how many bits a target is shifted right to give its bin, and
+/// the number of bins, which is at most about the number of entries.
 fn bins(space: usize, entries: usize) -> (u32, usize) {
     let last = space.saturating_sub(1);
     let bits = |number: usize| usize::BITS - number.leading_zeros();
-    // Two at least: a shift by as many bits as addresses may have is none.
-    let most = bits(entries).min(BINS.ilog2()).max(1);
-    let shift = bits(last).saturating_sub(most);
+    // At least one bit, and so two bins, since a shift by all bits of a `usize` overflows.
+    let bin_bits = bits(entries).min(BINS.ilog2()).max(1);
+    let shift = bits(last).saturating_sub(bin_bits);
     (shift, (last >> shift) + 1)
 }
 
-/// How many targets are in each bin. Those that are none are counted nowhere: the
-/// last bin may reach as far as they do.
+/// The number of entries in each bin. Entries that select nothing are compared with `space` and
+/// not counted, since their bin (that of `u32::MAX`) may be the last one.
 fn count(targets: &[u32], space: usize, bins: usize, shift: u32) -> Result<Vec<u32>> {
     let parts = parallel::parts(Cost::of_near(targets.len())).min(parallel::threads());
     let mut counts = reserved(parts)?;
@@ -196,7 +197,7 @@ mod tests {
         }
     }
 
-    /// Against a stable sort, with targets that are none.
+    /// Compares listings with a stable sort; some entries select nothing.
     #[test]
     fn updates_of_a_target_keep_their_order() {
         let mut state = 7_u32;
@@ -223,15 +224,15 @@ mod tests {
                         assert_eq!(*owner[target as usize].get_or_insert(share), share);
                     }
                 }
-                // By target alone: those of a target must have been in order.
+                // A stable sort by target: the entries of a target must have been in order.
                 pairs.sort_by_key(|&(target, _)| target);
                 assert_eq!(pairs, expected, "{len} of {space} in {shares}");
             }
         }
     }
 
-    /// The last bin of as many targets as 32 bits can tell apart has room for the
-    /// number of those that are none: they are not listed all the same.
+    /// With nearly 2^32 targets, `u32::MAX` falls in the last bin: entries that select nothing are
+    /// not listed even so.
     #[test]
     fn what_selects_nothing_is_not_listed() {
         for space in [1 << 20, (1 << 31) + 1, u32::MAX as usize] {
@@ -246,16 +247,16 @@ mod tests {
         }
     }
 
-    /// A number below `below` by a law: uniform, or mostly small ones.
-    fn drawn(k: u32, below: u32, power: bool) -> u32 {
+    /// A number less than `limit`, by a power law (mostly small numbers) or uniformly distributed.
+    fn drawn(k: u32, limit: u32, power: bool) -> u32 {
         let random = f64::from(k.wrapping_mul(2_654_435_761)) / f64::from(u32::MAX);
         let random = if power { (random.max(1e-6).powf(-0.7) - 1.0) / 16_000.0 } else { random };
-        ((random * f64::from(below)) as u32).min(below - 1)
+        ((random * f64::from(limit)) as u32).min(limit - 1)
     }
 
-    /// What parts read and combine, for 1 to 64 of them: no part much more than
-    /// its share, or than its heaviest target makes it, and all of them little
-    /// more than one thread does that goes by the indices.
+    /// The work of 1 to 64 parts: no part combines many more updates than its share and its
+    /// heaviest target, and all parts together read and write little more memory than one thread
+    /// that goes by the indices.
     #[test]
     #[cfg_attr(any(miri, small_thresholds), ignore = "small bins even out less")]
     fn parts_have_equal_work_and_little_more_than_one_alone() {
@@ -275,8 +276,9 @@ mod tests {
                 for own in combined {
                     assert!(own as f64 <= 1.2 * most, "{own} of {share} in {parts}");
                 }
-                // An entry and a target of 4 bytes each, and the update, for each
-                // update; every target is read and written once a line of it.
+                // In bytes: an entry and a target of 4 bytes each and a row for each update
+                // (`listed`), or an index and a row (`serial`); each target is read and written
+                // once.
                 for row in [4, 64, 320] {
                     let touched = counts.iter().filter(|&&count| count > 0).count();
                     let targets_bytes = 2 * touched * row;
@@ -289,7 +291,7 @@ mod tests {
         }
     }
 
-    /// As even as the heaviest target allows.
+    /// Shares have equal numbers of updates, as far as the heaviest target allows.
     #[test]
     fn shares_are_even() {
         let targets: Vec<u32> =

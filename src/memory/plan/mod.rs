@@ -1,4 +1,4 @@
-//! Indices that were checked once: positions along axes, kept for many calls.
+//! What an `IndexPlan` holds: indices that were checked once, as positions along axes.
 
 mod listing;
 
@@ -23,41 +23,42 @@ use crate::index::Policy;
 use crate::parallel::{self, Cost};
 use crate::sync::{AtomicBool, Mutex};
 
-/// Positions that indices select along axes of known lengths.
+/// The positions that indices select along axes of known lengths.
 ///
-/// They have the shape of the indices, but for axes along which these repeat,
-/// where there is one of them. The order by target and the counts are made when
-/// they are first asked for.
+/// An axis along which the indices repeat is stored with length 1.
 #[derive(Debug)]
 pub(crate) struct Positions {
-    numbers: Numbers,
+    array: PositionArray,
     /// The shape of the indices.
     shape: SmallVec<[usize; 4]>,
     lens: Lens,
     policy: Policy,
+    /// Whether some indices select nothing.
     gaps: bool,
+    /// The entries by target, made when first used; `None` where it cannot be made.
     listing: OnceLock<Option<Listing>>,
+    /// The number of indices that select each target, made when first used.
     counts: OnceLock<Vec<u32>>,
 }
 
-/// In 32 bits where they fit. An index that selects nothing is the greatest
-/// number, which no axis has a place for.
+/// An array of positions, of 32 bits where all axes allow. The position of an index that selects
+/// nothing is the type's greatest value, which is out of bounds of every axis.
 #[derive(Debug)]
-enum Numbers {
+enum PositionArray {
     Short(ArrayD<u32>),
     Long(ArrayD<usize>),
 }
 
-/// The lengths of the axes that numbers select along.
+/// The lengths of the axes that indices select along.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Lens {
-    /// Each number along an axis of this length.
+    /// Indices of one number, which select along an axis of this length.
     One(usize),
-    /// The numbers of a tuple along axes of these lengths.
+    /// Tuples of one number for each axis of these lengths.
     Each(SmallVec<[usize; 4]>),
 }
 
-/// A number that holds a position.
+/// The type of a stored position, made from the offset of an index along an axis of step 1.
 trait Position: Copy + Default + Send {
     fn of(offset: isize) -> Self;
 }
@@ -77,15 +78,15 @@ impl Position for usize {
 }
 
 impl Positions {
-    /// Checks indices under a policy.
+    /// Checks indices under a policy, and stores the positions that they select.
     pub(crate) fn new(indices: Indices<'_>, lens: Lens, policy: Policy) -> Result<Self> {
         let tuples = matches!(lens, Lens::Each(_));
         let rank = indices.shape().len();
-        let (axes, each) = match &lens {
+        let (axes, each_len) = match &lens {
             Lens::One(len) => (rank, std::slice::from_ref(len)),
             Lens::Each(lens) => (rank - 1, &lens[..]),
         };
-        for (axis, &len) in each.iter().enumerate() {
+        for (axis, &len) in each_len.iter().enumerate() {
             if isize::try_from(len).is_err() {
                 return Err(Error::AxisTooLong { axis, len });
             }
@@ -93,17 +94,17 @@ impl Positions {
         }
         let shape = indices.shape().into();
         let kept = if tuples { indices } else { indices.without_repeats() };
-        let reading = Reading { indices: kept, axes, lens: each, policy };
-        let made = if each.iter().all(|&len| u32::try_from(len).is_ok()) {
-            reading.positions()?.map(|(array, gaps)| (Numbers::Short(array), gaps))
+        let reader = Reader { indices: kept, axes, lens: each_len, policy };
+        let made = if each_len.iter().all(|&len| u32::try_from(len).is_ok()) {
+            reader.positions()?.map(|(array, gaps)| (PositionArray::Short(array), gaps))
         } else {
-            reading.positions()?.map(|(array, gaps)| (Numbers::Long(array), gaps))
+            reader.positions()?.map(|(array, gaps)| (PositionArray::Long(array), gaps))
         };
-        let Some((numbers, gaps)) = made else {
-            return Err(indices.first_outside(Along { axis: 0, lens: each, tuples }));
+        let Some((array, gaps)) = made else {
+            return Err(indices.first_outside(Along { axis: 0, lens: each_len, tuples }));
         };
         let (listing, counts) = (OnceLock::new(), OnceLock::new());
-        Ok(Positions { numbers, shape, lens, policy, gaps, listing, counts })
+        Ok(Positions { array, shape, lens, policy, gaps, listing, counts })
     }
 
     pub(crate) fn shape(&self) -> &[usize] {
@@ -114,7 +115,7 @@ impl Positions {
         &self.lens
     }
 
-    /// Whether the numbers of its indices are along axes of these lengths.
+    /// Whether the indices select along axes of these lengths.
     pub(super) fn are_along(&self, mut lens: impl Iterator<Item = usize>) -> bool {
         match &self.lens {
             Lens::One(len) => lens.next() == Some(*len) && lens.next().is_none(),
@@ -131,42 +132,50 @@ impl Positions {
         self.gaps
     }
 
-    /// The positions in the shape of the indices.
+    /// The positions, broadcast to the shape of the indices.
     pub(crate) fn view(&self) -> Viewed<'_> {
-        // An array can be viewed in the shape that its indices had.
+        // The stored array has the shape of the indices but for axes of length 1, so the
+        // broadcast does not fail.
         let shape = || IxDyn(&self.shape);
-        let view = match &self.numbers {
-            Numbers::Short(array) => View::Short(array.broadcast(shape()).unwrap_or(array.view())),
-            Numbers::Long(array) => View::Long(array.broadcast(shape()).unwrap_or(array.view())),
+        let view = match &self.array {
+            PositionArray::Short(array) => {
+                View::Short(array.broadcast(shape()).unwrap_or(array.view()))
+            }
+            PositionArray::Long(array) => {
+                View::Long(array.broadcast(shape()).unwrap_or(array.view()))
+            }
         };
         Viewed { view, positions: self }
     }
 
-    /// How many targets there are; nothing where 32 bits cannot tell.
-    fn space(&self) -> Option<usize> {
-        let space = match &self.lens {
+    /// The number of targets, the product of the axes' lengths; `None` where it does not fit in
+    /// 32 bits.
+    fn target_count(&self) -> Option<usize> {
+        let count = match &self.lens {
             Lens::One(len) => Some(*len),
             Lens::Each(lens) => lens.iter().try_fold(1_usize, |all, len| all.checked_mul(*len)),
         };
-        space.filter(|&space| u32::try_from(space).is_ok())
+        count.filter(|&count| u32::try_from(count).is_ok())
     }
 
-    /// All positions along one axis in row-major order, if there is one for each
-    /// index, and none of these selects nothing.
+    /// All positions along the only axis, in row-major order of the indices; `None` where
+    /// indices are tuples, repeat, or select nothing, and where positions take 64 bits.
     pub(super) fn all(&self) -> Option<&[u32]> {
-        let own = self.stored() == self.shape.iter().product();
-        match (&self.numbers, &self.lens) {
-            (Numbers::Short(array), Lens::One(_)) if own && !self.gaps => array.as_slice(),
+        let unrepeated = self.stored() == self.shape.iter().product();
+        match (&self.array, &self.lens) {
+            (PositionArray::Short(array), Lens::One(_)) if unrepeated && !self.gaps => {
+                array.as_slice()
+            }
             _ => None,
         }
     }
 
-    /// The target of each stored index in row-major order: its number in
-    /// row-major order of the selected axes, or `u32::MAX`.
+    /// The target of each stored index, in row-major order of the indices: its number in row-major
+    /// order of the selected axes; `u32::MAX` where the index selects nothing.
     fn targets(&self) -> Option<Cow<'_, [u32]>> {
-        let Numbers::Short(array) = &self.numbers else { return None };
+        let PositionArray::Short(array) = &self.array else { return None };
         u32::try_from(array.len()).ok()?;
-        self.space()?;
+        self.target_count()?;
         let Lens::Each(lens) = &self.lens else { return array.as_slice().map(Cow::Borrowed) };
         let mut targets = repeated(0_u32, array.len() / lens.len().max(1)).ok()?;
         for (&len, numbers) in lens.iter().zip(numbers_of(array)) {
@@ -179,32 +188,34 @@ impl Positions {
         Some(Cow::Owned(targets))
     }
 
-    /// The entries in as many shares of targets as there are threads. Nothing
-    /// where memory is refused, or an index stands for several updates.
+    /// The entries by target, in as many shares of targets as there are threads. `None` where
+    /// memory cannot be allocated, or indices repeat.
     ///
-    /// It is made outside of its cell: a thread that waits for parts of it may be
-    /// given another task, which asks for the same listing and would wait for
-    /// itself. Tasks that ask at the same time each make one, and one is kept.
+    /// The listing is built outside of `get_or_init`: a thread that waits for the parts of the
+    /// build may be handed another task of the pool, which may need the same listing and would
+    /// wait for the cell that its own thread is initialising (deadlock). Tasks that run at the
+    /// same time may each build a listing, of which one is kept.
     pub(super) fn listing(&self) -> Option<&Listing> {
         if let Some(made) = self.listing.get() {
             return made.as_ref();
         }
-        let made = self.made_listing();
+        let made = self.build_listing();
         self.listing.get_or_init(|| made).as_ref()
     }
 
-    fn made_listing(&self) -> Option<Listing> {
-        let own = self.stored() == self.shape.iter().product();
-        let targets = if own { self.targets()? } else { return None };
-        Listing::new(&targets, self.space()?, parallel::threads()).ok()
+    fn build_listing(&self) -> Option<Listing> {
+        let unrepeated = self.stored() == self.shape.iter().product();
+        let targets = if unrepeated { self.targets()? } else { return None };
+        Listing::new(&targets, self.target_count()?, parallel::threads()).ok()
     }
 
-    /// Makes the listing now.
+    /// Builds the listing now.
     pub(crate) fn prepare(&self) {
         self.listing();
     }
 
-    /// Names what it is and not the numbers, which may be millions.
+    /// Adds the fields of a plan to its `Debug` output, but not the positions, which may be
+    /// millions.
     pub(crate) fn describe(&self, f: &mut fmt::DebugStruct<'_, '_>) -> fmt::Result {
         f.field("shape", &self.shape);
         match &self.lens {
@@ -214,32 +225,31 @@ impl Positions {
         f.field("out_of_bounds", &self.policy.name()).finish_non_exhaustive()
     }
 
-    /// How many numbers are stored.
+    /// The number of stored positions.
     fn stored(&self) -> usize {
-        match &self.numbers {
-            Numbers::Short(array) => array.len(),
-            Numbers::Long(array) => array.len(),
+        match &self.array {
+            PositionArray::Short(array) => array.len(),
+            PositionArray::Long(array) => array.len(),
         }
     }
 
-    /// How many indices select each target, in row-major order of the selected
-    /// axes.
+    /// The number of indices that select each target, in row-major order of the selected axes.
     pub(crate) fn counts(&self) -> Result<&[u32]> {
-        let bytes = self.space().map_or(usize::MAX, |space| space.saturating_mul(4));
+        let bytes = self.target_count().map_or(usize::MAX, |count| count.saturating_mul(4));
         if let Some(counts) = self.counts.get() {
             return Ok(counts);
         }
-        // Where memory is refused, the next call asks again.
+        // A failed allocation is not kept: the next call tries again.
         let made = self.count().ok_or(Error::AllocationFailed { bytes })?;
         Ok(self.counts.get_or_init(|| made))
     }
 
     fn count(&self) -> Option<Vec<u32>> {
-        // Each position stands for as many indices as repeat it.
+        // Each stored position is that of `times` indices.
         let all: usize = self.shape.iter().product();
         u32::try_from(all).ok()?;
         let times = all.checked_div(self.stored()).unwrap_or(0) as u32;
-        let mut counts = repeated(0_u32, self.space()?).ok()?;
+        let mut counts = repeated(0_u32, self.target_count()?).ok()?;
         for &target in &*self.targets()? {
             if let Some(count) = counts.get_mut(target as usize) {
                 *count += times;
@@ -249,7 +259,7 @@ impl Positions {
     }
 }
 
-/// The positions of a plan in the shape of its indices.
+/// The positions of a plan, broadcast to the shape of its indices.
 pub(crate) struct Viewed<'p> {
     view: View<'p>,
     positions: &'p Positions,
@@ -269,20 +279,21 @@ impl Viewed<'_> {
     }
 }
 
-/// Indices that are being read.
-struct Reading<'r> {
+/// Reads indices into an array of positions.
+struct Reader<'r> {
     indices: Indices<'r>,
-    /// The first so many axes hold indices.
+    /// The number of axes, the first ones, that are over indices and not over the numbers of one.
     axes: usize,
     /// The lengths of the axes that the numbers of an index select along.
     lens: &'r [usize],
     policy: Policy,
 }
 
-impl Reading<'_> {
-    /// The positions, and whether some select nothing; nothing where an index is
-    /// refused. Those of the first number of a tuple stand before those of the
-    /// next.
+impl Reader<'_> {
+    /// The positions, and whether some indices select nothing; `None` where an index is refused.
+    ///
+    /// Positions of tuples are stored number by number: those of all first numbers, then those of
+    /// all second numbers, and so on.
     fn positions<P: Position>(&self) -> Result<Option<(ArrayD<P>, bool)>> {
         let layout = self.indices.layout();
         let repeats = |axis: usize| self.lens.len() == 1 && layout.stride(axis) == 0;
@@ -302,7 +313,7 @@ impl Reading<'_> {
             .collect();
         merge(&mut loops);
         let all = count.checked_mul(self.lens.len());
-        let mut positions = fresh(all.ok_or(Error::AllocationFailed { bytes: usize::MAX })?)?;
+        let mut positions = allocate(all.ok_or(Error::AllocationFailed { bytes: usize::MAX })?)?;
         let mut gaps = false;
         for (number, (&len, positions)) in
             self.lens.iter().zip(positions.chunks_mut(count.max(1))).enumerate()
@@ -310,23 +321,23 @@ impl Reading<'_> {
             let at = if self.axes < layout.shape().len() { layout.stride(self.axes) } else { 0 };
             let component = Component { len, step: 1, at: at.wrapping_mul(number as isize) };
             match self.number(&loops, component, positions) {
-                Some(some) => gaps |= some,
+                Some(has_gaps) => gaps |= has_gaps,
                 None => return Ok(None),
             }
         }
         let mut axes: SmallVec<[usize; 4]> = (1..=self.axes).collect();
         axes.push(0);
-        let lens = self.axes < layout.shape().len();
+        let tuples = self.axes < layout.shape().len();
         let shape: SmallVec<[usize; 4]> =
-            lens.then_some(self.lens.len()).into_iter().chain(shape).collect();
+            tuples.then_some(self.lens.len()).into_iter().chain(shape).collect();
         let refused = |_| Error::AllocationFailed { bytes: usize::MAX };
         let array = ArrayD::from_shape_vec(IxDyn(&shape), positions).map_err(refused)?;
-        let array = if lens { array.permuted_axes(IxDyn(&axes)) } else { array };
+        let array = if tuples { array.permuted_axes(IxDyn(&axes)) } else { array };
         Ok(Some((array, gaps)))
     }
 
-    /// Reads one number of each index: whether some select nothing, or nothing
-    /// where one is refused.
+    /// Reads one number of each index. Returns whether some indices select nothing; `None` where
+    /// one is refused.
     fn number<P: Position>(
         &self,
         loops: &Loops,
@@ -351,8 +362,8 @@ impl Reading<'_> {
                 let (at, count) = cursor.take((share.len() - done).min(CHUNK));
                 let lane = self.indices.lane(at.indices, step);
                 offsets.clear();
-                // SAFETY: the loops are those of the array's own axes, and
-                // `resolve` writes every slot.
+                // SAFETY: the loops are over axes of the indices' own array, with its strides, so
+                // all indices of the lane are elements of it; `resolve` writes every slot.
                 #[allow(unsafe_code)]
                 let inside = unsafe {
                     offsets.extend(count, |slots| {
@@ -374,15 +385,15 @@ impl Reading<'_> {
     }
 }
 
-/// Room for positions, whose pages are expected to be written.
-fn fresh<P: Position>(len: usize) -> Result<Vec<P>> {
-    let mut room: Vec<P> = reserved(len)?;
-    expect_large_writes(room.as_mut_ptr().cast(), len.saturating_mul(size_of::<P>()));
-    room.resize(len, P::default());
-    Ok(room)
+/// `len` zeros, in huge pages where they are many.
+fn allocate<P: Position>(len: usize) -> Result<Vec<P>> {
+    let mut positions: Vec<P> = reserved(len)?;
+    expect_large_writes(positions.as_mut_ptr().cast(), len.saturating_mul(size_of::<P>()));
+    positions.resize(len, P::default());
+    Ok(positions)
 }
 
-/// The first numbers of all tuples, the second numbers, and so on.
+/// A view of the first numbers of all tuples, one of the second numbers, and so on.
 fn numbers_of(tuples: &ArrayD<u32>) -> impl Iterator<Item = ArrayViewD<'_, u32>> {
     let last = Axis(tuples.ndim().saturating_sub(1));
     tuples.axis_iter(last)

@@ -1,288 +1,335 @@
-//! Copies rolled rows in blocks of bytes, on the thread that asks.
+//! Copies rolled rows in blocks of bytes, on the calling thread.
 
 use std::ops::Range;
 
-use super::Turn;
+use super::RolledAxis;
 use crate::memory::copy::rows::{block, run};
 use crate::memory::cpu::widely;
 use crate::parallel;
 use crate::threshold::threshold;
 
-/// A row and its shift in bytes.
+/// The length and the shift of a row, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub(super) len: usize,
     pub(super) shift: usize,
 }
 
-/// A run of a row, in bytes.
+/// One of the two runs of a row: its offset in the source row, its offset in the destination
+/// row, and its length, in bytes.
 #[derive(Clone, Copy)]
-pub(super) struct Piece {
+pub(super) struct RowRun {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) len: usize,
 }
 
 impl Row {
-    /// The runs of a row, the longer one first, so that memory is read in
+    /// The two runs of a row, the longer one first, so that memory is read in
     /// order.
     #[inline(always)]
-    pub(super) fn pieces(self) -> [Piece; 2] {
+    pub(super) fn runs(self) -> [RowRun; 2] {
         let Row { len, shift } = self;
-        let on = Piece { from: 0, to: shift, len: len - shift };
-        let round = Piece { from: len - shift, to: 0, len: shift };
-        if on.len >= round.len { [on, round] } else { [round, on] }
+        let moved_up = RowRun { from: 0, to: shift, len: len - shift };
+        let wrapped = RowRun { from: len - shift, to: 0, len: shift };
+        if moved_up.len >= wrapped.len { [moved_up, wrapped] } else { [wrapped, moved_up] }
     }
 }
 
-/// Which turns of the axes around rows are taken: along one axis a share of the places in the
-/// destination, along the others all.
+/// The rows that one part of a roll writes. One of the axes outside the rows is restricted to a
+/// range of positions in the destination; all positions of the other axes are included.
 #[derive(Debug, Clone)]
 pub(super) struct Share {
-    /// The number of the axis from the outermost one; any other number is no axis.
-    pub(super) axis: usize,
-    pub(super) places: Range<usize>,
+    /// The number of the restricted axis, counted from the outermost one; a number past the
+    /// innermost axis restricts none.
+    pub(super) axis_number: usize,
+    pub(super) positions: Range<usize>,
 }
 
 impl Share {
-    pub(super) const ALL: Self = Share { axis: usize::MAX, places: 0..0 };
+    pub(super) const ALL: Self = Share { axis_number: usize::MAX, positions: 0..0 };
 
-    /// Into how many parts to cut axes, at most so many, and along which: the outermost that
-    /// is long enough, or the longest.
-    pub(super) fn cut(around: &[Turn], parts: usize) -> (usize, usize) {
-        let len = |axis: &usize| around[*axis].len;
-        let long = (0..around.len()).find(|axis| len(axis) >= parts);
-        let axis = long.or_else(|| (0..around.len()).max_by_key(len));
-        axis.map_or((1, usize::MAX), |axis| (parts.min(len(&axis)), axis))
+    /// Into how many parts to cut the axes, at most `parts`, and the number of the axis to cut:
+    /// the outermost axis that has at least `parts` positions, else the longest.
+    pub(super) fn cut(outer_axes: &[RolledAxis], parts: usize) -> (usize, usize) {
+        let len = |number: &usize| outer_axes[*number].len;
+        let long = (0..outer_axes.len()).find(|number| len(number) >= parts);
+        let number = long.or_else(|| (0..outer_axes.len()).max_by_key(len));
+        number.map_or((1, usize::MAX), |number| (parts.min(len(&number)), number))
     }
 
-    /// Part number `part` of so many along an axis, as [`cut`](Self::cut) has it.
-    pub(super) fn of(around: &[Turn], (parts, axis): (usize, usize), part: usize) -> Self {
-        let len = around.get(axis).map_or(0, |turn| turn.len);
-        Share { axis, places: parallel::share(len, parts, part) }
+    /// The share of part number `part`, for the number of parts and the axis number that
+    /// [`cut`](Self::cut) returned.
+    pub(super) fn of(
+        outer_axes: &[RolledAxis],
+        (parts, axis_number): (usize, usize),
+        part: usize,
+    ) -> Self {
+        let len = outer_axes.get(axis_number).map_or(0, |axis| axis.len);
+        Share { axis_number, positions: parallel::share(len, parts, part) }
     }
 
-    /// The places along the outermost axis, and the share inside of it.
-    fn split(&self, outermost: &Turn) -> (Range<usize>, Self) {
-        let Share { axis, ref places } = *self;
-        let here = if axis == 0 { places.clone() } else { 0..outermost.len };
-        (here, Share { axis: axis.wrapping_sub(1), places: places.clone() })
+    /// The positions along the outermost axis, and the share of the axes inside it.
+    fn split_outermost(&self, outermost: &RolledAxis) -> (Range<usize>, Self) {
+        let Share { axis_number, ref positions } = *self;
+        let here = if axis_number == 0 { positions.clone() } else { 0..outermost.len };
+        (here, Share { axis_number: axis_number.wrapping_sub(1), positions: positions.clone() })
     }
 }
 
-/// Calls `visit` with the rows that these axes make, run by run, where they begin in the two
-/// arrays and how many are turns of the axis beside them: nothing is listed before.
-pub(super) fn straight(
-    around: &[Turn],
+/// Calls `visit` for each run of rows in `share`: rows at consecutive positions of the innermost
+/// of `outer_axes`, in the source as in the destination. Its arguments are that axis, the number
+/// of rows, and where the first of them begins in the source and in the destination.
+///
+/// Recursive, one level for each axis, so that no list of the runs is allocated.
+pub(super) fn for_each_run(
+    outer_axes: &[RolledAxis],
     share: &Share,
     from: *const u8,
     to: *mut u8,
-    visit: &impl Fn(Turn, usize, *const u8, *mut u8),
+    visit: &impl Fn(RolledAxis, usize, *const u8, *mut u8),
 ) {
-    let Some((turn, inside)) = around.split_first() else {
-        return visit(Turn::ONCE, 1, from, to);
+    let Some((axis, inside)) = outer_axes.split_first() else {
+        return visit(RolledAxis::ONE, 1, from, to);
     };
-    let (share, within) = share.split(turn);
-    for (first, place, count) in turn.runs() {
-        let places = share.start.max(place)..share.end.min(place + count);
-        let at = |place_of: usize| {
-            let from = from.wrapping_offset((first + (place_of - place)) as isize * turn.from);
-            (from, to.wrapping_offset(place_of as isize * turn.to))
+    let (shared, inside_share) = share.split_outermost(axis);
+    for (from_first, to_first, count) in axis.runs() {
+        let positions = shared.start.max(to_first)..shared.end.min(to_first + count);
+        let at = |position: usize| {
+            let from = from
+                .wrapping_offset((from_first + (position - to_first)) as isize * axis.from_stride);
+            (from, to.wrapping_offset(position as isize * axis.to_stride))
         };
-        if places.is_empty() {
+        if positions.is_empty() {
             continue;
         }
         if inside.is_empty() {
-            let (from, to) = at(places.start);
-            visit(*turn, places.len(), from, to);
+            let (from, to) = at(positions.start);
+            visit(*axis, positions.len(), from, to);
         } else {
-            for place in places {
-                let (from, to) = at(place);
-                straight(inside, &within, from, to, visit);
+            for position in positions {
+                let (from, to) = at(position);
+                for_each_run(inside, &inside_share, from, to, visit);
             }
         }
     }
 }
 
-/// Rolls this share of rows; `around` are the axes outside of them.
+/// Rolls the rows in `share`; `outer_axes` are the axes outside the rows.
 ///
 /// # Safety
-/// From these places on the rows that the axes make can be read and written, and those that
-/// are written do not overlap any other.
+/// For all positions in `share`, a row can be read at its address from `from` on and written at
+/// its address from `to` on, and no row that is written overlaps any other row.
 #[allow(unsafe_code)]
-pub(super) unsafe fn roll(around: &[Turn], share: &Share, from: *const u8, to: *mut u8, row: Row) {
-    let (line, outside) = match around.split_last() {
-        Some((line, outside)) => (*line, outside),
-        None => (Turn::ONCE, around),
+pub(super) unsafe fn roll(
+    outer_axes: &[RolledAxis],
+    share: &Share,
+    from: *const u8,
+    to: *mut u8,
+    row: Row,
+) {
+    let (inner, outside) = match outer_axes.split_last() {
+        Some((inner, outside)) => (*inner, outside),
+        None => (RolledAxis::ONE, outer_axes),
     };
-    let narrow = row.len <= NARROW;
-    let bytes = line.len * row.len;
-    if share.axis == outside.len() || (narrow && bytes > together(row)) {
-        // Run by run.
-        let at_once = if narrow { together(row) / row.len } else { usize::MAX };
-        return straight(around, share, from, to, &|turn, mut count, mut from, mut to| {
+    let narrow = row.len <= NARROW_ROW_MAX;
+    let bytes = inner.len * row.len;
+    if share.axis_number == outside.len() || (narrow && bytes > group_bytes(row)) {
+        // Each call rolls rows of one run of the innermost axis.
+        let at_once = if narrow { group_bytes(row) / row.len } else { usize::MAX };
+        return for_each_run(outer_axes, share, from, to, &|axis, mut count, mut from, mut to| {
             while count > 0 {
-                let line = Turn { len: count.min(at_once), shift: 0, ..turn };
-                // SAFETY: the caller's promise, for these rows.
-                unsafe { Lines { from, to, beside: Turn::ONCE, count: 1, line }.roll(row) };
-                count -= line.len;
-                from = from.wrapping_offset(line.len as isize * line.from);
-                to = to.wrapping_offset(line.len as isize * line.to);
+                let inner = RolledAxis { len: count.min(at_once), shift: 0, ..axis };
+                // SAFETY: promised by the caller for these rows.
+                unsafe { RowNest { from, to, outer: RolledAxis::ONE, count: 1, inner }.roll(row) };
+                count -= inner.len;
+                from = from.wrapping_offset(inner.len as isize * inner.from_stride);
+                to = to.wrapping_offset(inner.len as isize * inner.to_stride);
             }
         });
     }
-    // Line by line, of which each has both of its runs.
+    // Each call rolls all rows of the innermost axis, both of its runs, at one or more positions
+    // of the next axis outside it.
     if outside.is_empty() {
-        // SAFETY: the caller's promise.
-        return unsafe { Lines { from, to, beside: Turn::ONCE, count: 1, line }.roll(row) };
+        // SAFETY: promised by the caller.
+        return unsafe { RowNest { from, to, outer: RolledAxis::ONE, count: 1, inner }.roll(row) };
     }
-    let at_once = if narrow { together(row) / bytes } else { usize::MAX };
-    straight(outside, share, from, to, &|beside, mut count, mut from, mut to| {
+    let at_once = if narrow { group_bytes(row) / bytes } else { usize::MAX };
+    for_each_run(outside, share, from, to, &|outer, mut count, mut from, mut to| {
         while count > 0 {
-            let lines = Lines { from, to, beside, count: count.min(at_once), line };
-            // SAFETY: the caller's promise, for these rows.
-            unsafe { lines.roll(row) };
-            count -= lines.count;
-            from = from.wrapping_offset(lines.count as isize * beside.from);
-            to = to.wrapping_offset(lines.count as isize * beside.to);
+            let nest = RowNest { from, to, outer, count: count.min(at_once), inner };
+            // SAFETY: promised by the caller for these rows.
+            unsafe { nest.roll(row) };
+            count -= nest.count;
+            from = from.wrapping_offset(nest.count as isize * outer.from_stride);
+            to = to.wrapping_offset(nest.count as isize * outer.to_stride);
         }
     });
 }
 
-/// Rows of up to this many bytes are copied one run of some of them after the other: to ask
-/// for each how long its runs are would take longer.
-const NARROW: usize = threshold(64, 24);
-const _: () = assert!(NARROW <= 64);
+/// Largest size in bytes of a narrow row. Narrow rows are copied in groups: one run of every row
+/// of the group, then the other run of every row. To select a kernel by the length of each run
+/// of each row would take longer.
+const NARROW_ROW_MAX: usize = threshold(64, 24);
+const _: () = assert!(NARROW_ROW_MAX <= 64);
 
-/// So many bytes of them, which stay in the first cache beside what is around them: half as
-/// many take a tenth longer of rows of 40 to 64 bytes, and twice as many of 14.
+/// Size in bytes of a group of narrow rows, which stays in L1 from the pass over one run to the
+/// pass over the other, beside the other data there. With half as many bytes rows of 40 to 64
+/// bytes take a tenth longer, with twice as many rows of 14 bytes do.
 #[inline(always)]
-fn together(row: Row) -> usize {
+fn group_bytes(row: Row) -> usize {
     const LEAST: usize = threshold(4 << 10, 100);
-    const { assert!(NARROW <= LEAST) };
+    const { assert!(NARROW_ROW_MAX <= LEAST) };
     if row.len <= 32 { LEAST } else { threshold(8 << 10, 100) }
 }
 
-/// Rows of which those along an axis that rolls make a line, and lines beside each other.
+/// Two nested loops over rows:
+///
+/// ```text
+/// for o in 0..count
+///   for i in 0..inner.len
+///     row [o, i] of `to` = row [o, (i + inner.len - inner.shift) % inner.len] of `from`,
+///                          itself rolled
+/// ```
+///
+/// Invariant (upheld by [`roll`]): `count` and the two destination strides are not 0, since the
+/// loops end at an address.
 #[derive(Clone, Copy)]
-struct Lines {
+struct RowNest {
     from: *const u8,
     to: *mut u8,
-    beside: Turn,
+    /// Only the strides of this axis are used.
+    outer: RolledAxis,
     count: usize,
-    line: Turn,
+    inner: RolledAxis,
 }
 
 #[allow(unsafe_code)]
-impl Lines {
-    /// Calls `visit` with where each row is and where it goes.
+impl RowNest {
+    /// Calls `visit` with the addresses of each row in the source and in the destination.
     #[inline(always)]
     fn each(&self, mut visit: impl FnMut(*const u8, *mut u8)) {
-        let Lines { mut from, mut to, beside, count, line } = *self;
-        let after = |to: *mut u8, count: usize, step: isize| {
-            to.wrapping_offset(step.wrapping_mul(count as isize))
+        let RowNest { mut from, mut to, outer, count, inner } = *self;
+        let after = |to: *mut u8, count: usize, stride: isize| {
+            to.wrapping_offset(stride.wrapping_mul(count as isize))
         };
-        let end = after(to, count, beside.to);
-        let rest = line.len - line.shift;
-        let round = line.from.wrapping_mul(rest as isize);
+        let outer_end = after(to, count, outer.to_stride);
+        let rest = inner.len - inner.shift;
+        let wrapped = inner.from_stride.wrapping_mul(rest as isize);
         loop {
-            let (on, last) = (after(to, line.shift, line.to), after(to, line.len, line.to));
-            // These loops end at a place: from a number of turns the compiler would make several
-            // loops, which few rows do not pay for. With two rows a turn many take a tenth less.
-            for (mut from, mut to, end) in [(from.wrapping_offset(round), to, on), (from, on, last)]
+            let (shifted, inner_end) =
+                (after(to, inner.shift, inner.to_stride), after(to, inner.len, inner.to_stride));
+            // These loops end at an address: with an iteration count the compiler would generate
+            // several loops, whose set-up few rows do not pay for. Unrolled by two, the loop takes
+            // a tenth less for many rows.
+            for (mut from, mut to, run_end) in
+                [(from.wrapping_offset(wrapped), to, shifted), (from, shifted, inner_end)]
             {
-                while to != end {
+                while to != run_end {
                     visit(from, to);
-                    (from, to) = (from.wrapping_offset(line.from), to.wrapping_offset(line.to));
-                    if to == end {
+                    (from, to) = (
+                        from.wrapping_offset(inner.from_stride),
+                        to.wrapping_offset(inner.to_stride),
+                    );
+                    if to == run_end {
                         break;
                     }
                     visit(from, to);
-                    (from, to) = (from.wrapping_offset(line.from), to.wrapping_offset(line.to));
+                    (from, to) = (
+                        from.wrapping_offset(inner.from_stride),
+                        to.wrapping_offset(inner.to_stride),
+                    );
                 }
             }
-            (from, to) = (from.wrapping_offset(beside.from), to.wrapping_offset(beside.to));
-            if to == end {
+            (from, to) =
+                (from.wrapping_offset(outer.from_stride), to.wrapping_offset(outer.to_stride));
+            if to == outer_end {
                 return;
             }
         }
     }
 
-    /// Copies rows, rolled. Wide ones are written in the order of memory, which the processor
-    /// sees coming: 4 MiB in rows of 372 bytes take 150 us, and 200 where one run of 16 KiB of
-    /// rows is written after the other.
+    /// Copies the rows, each rolled by `row.shift`. Wide rows are written in memory order, which
+    /// the hardware prefetcher recognises: 4 MiB in rows of 372 bytes take 150 us, and 200 us
+    /// in groups of 16 KiB of rows, one run of every row and then the other.
     ///
     /// # Safety
-    /// They can be read and written, and do not overlap.
+    /// The rows can be read and written, and do not overlap.
     unsafe fn roll(&self, row: Row) {
-        // SAFETY: the caller's promise.
+        // SAFETY: promised by the caller.
         unsafe {
-            if row.len > NARROW {
+            if row.len > NARROW_ROW_MAX {
                 return self.roll_wide(row);
             }
-            for piece in row.pieces() {
-                self.copy(piece);
+            for row_run in row.runs() {
+                self.copy_run(row_run);
             }
         }
     }
 
+    /// Copies wide rows, each rolled by `row.shift`.
+    ///
     /// # Safety
     /// That of [`roll`](Self::roll).
     #[inline(never)]
     unsafe fn roll_wide(&self, row: Row) {
-        // SAFETY: the caller's promise, for each row.
-        widely(|| self.each(|from, to| unsafe { rotate(from, to, row) }));
+        // SAFETY: promised by the caller for each row.
+        widely(|| self.each(|from, to| unsafe { copy_rotated(from, to, row) }));
     }
 
-    /// Copies a run of each row, which is narrow.
+    /// Copies one run of each row; rows are narrow.
     ///
     /// # Safety
-    /// That of [`roll`](Self::roll), for these runs.
+    /// That of [`roll`](Self::roll), for this run of each row.
     #[inline]
-    unsafe fn copy(&self, piece: Piece) {
-        // SAFETY: the caller's promise.
+    unsafe fn copy_run(&self, row_run: RowRun) {
+        // SAFETY: promised by the caller.
         unsafe {
-            match piece.len {
+            match row_run.len {
                 0 => {}
-                1 => self.copy_blocks::<1, false>(piece),
-                2..=3 => self.copy_blocks::<2, true>(piece),
-                4..=7 => self.copy_blocks::<4, true>(piece),
-                16 => self.copy_blocks::<16, false>(piece),
-                8..=15 => self.copy_blocks::<8, true>(piece),
-                32 => self.copy_blocks::<32, false>(piece),
-                17..=31 => self.copy_blocks::<16, true>(piece),
-                33..=64 => self.copy_blocks::<32, true>(piece),
+                1 => self.copy_blocks::<1, false>(row_run),
+                2..=3 => self.copy_blocks::<2, true>(row_run),
+                4..=7 => self.copy_blocks::<4, true>(row_run),
+                16 => self.copy_blocks::<16, false>(row_run),
+                8..=15 => self.copy_blocks::<8, true>(row_run),
+                32 => self.copy_blocks::<32, false>(row_run),
+                17..=31 => self.copy_blocks::<16, true>(row_run),
+                33..=64 => self.copy_blocks::<32, true>(row_run),
                 _ => unreachable!("a narrow row"),
             }
         }
     }
 
-    /// Apart from each other, so that none prepares the loops of all sizes.
+    /// Copies one run of each row, as one block of `N` bytes, or where `OVERLAP` as two that may
+    /// overlap. Not inlined: else the loops of all block sizes would be set up before one is
+    /// selected.
     ///
     /// # Safety
-    /// That of [`copy`](Self::copy); the runs have `N` bytes, or `N` to `2 * N` where `MORE`.
+    /// That of [`copy_run`](Self::copy_run); the run has `N` bytes, or `N` to `2 * N` where
+    /// `OVERLAP`.
     #[inline(never)]
-    unsafe fn copy_blocks<const N: usize, const MORE: bool>(&self, piece: Piece) {
-        let Piece { from, to, len } = piece;
+    unsafe fn copy_blocks<const N: usize, const OVERLAP: bool>(&self, row_run: RowRun) {
+        let RowRun { from, to, len } = row_run;
         let mut runs = *self;
         runs.from = runs.from.wrapping_add(from);
         runs.to = runs.to.wrapping_add(to);
-        // SAFETY: the caller's promise, for each row.
-        let copy = || runs.each(|from, to| unsafe { block::<N, MORE>(from, to, len) });
+        // SAFETY: promised by the caller for each row.
+        let copy = || runs.each(|from, to| unsafe { block::<N, OVERLAP>(from, to, len) });
         if N < 32 { copy() } else { widely(copy) }
     }
 }
 
-/// Copies a row, rolled.
+/// Copies a row from `from` to `to`, rolled by `row.shift`.
 ///
 /// # Safety
 /// A row can be read from `from` and written to `to`, and the two do not
 /// overlap.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(super) unsafe fn rotate(from: *const u8, to: *mut u8, row: Row) {
+pub(super) unsafe fn copy_rotated(from: *const u8, to: *mut u8, row: Row) {
     let rest = row.len - row.shift;
-    // SAFETY: the caller's promise.
+    // SAFETY: promised by the caller; the runs are in bounds of the row, whose shift is at most
+    // its length.
     unsafe {
         run(from.add(rest), to, row.shift);
         run(from, to.add(row.shift), rest);

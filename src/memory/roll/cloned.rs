@@ -1,12 +1,13 @@
-//! Rolls short dense rows of elements that are cloned.
+//! Rolls short contiguous rows of elements that are cloned.
 
-use super::Turn;
-use super::blocks::{Share, straight};
+use super::RolledAxis;
+use super::blocks::{Share, for_each_run};
 use crate::memory::copy::{Clones, RollRows, RolledRows, Transfer, Way};
 use crate::memory::walk::Offsets;
 use crate::parallel::{self, Cost};
 
-/// The kernel that clones rows of the elements of a transfer, if they are cloned.
+/// The kernel that clones and rolls rows of the transfer's element type, if elements are cloned
+/// and the type has one.
 #[inline]
 pub(super) fn kernel(transfer: &Transfer<'_, '_>) -> Option<RollRows> {
     match transfer.copier.way {
@@ -15,34 +16,36 @@ pub(super) fn kernel(transfer: &Transfer<'_, '_>) -> Option<RollRows> {
     }
 }
 
-/// Rolls rows by the kernel of their elements; `around` are the axes outside of them.
+/// Rolls rows by `kernel`, that of their elements; `outer_axes` are the axes outside the rows.
 #[inline(never)]
 pub(super) fn run(
     transfer: &Transfer<'_, '_>,
-    around: &[Turn],
+    outer_axes: &[RolledAxis],
     start: Offsets,
-    row: Turn,
+    row: RolledAxis,
     kernel: RollRows,
 ) {
     let runs = [row.len - row.shift, row.shift];
-    let count: usize = around.iter().map(|turn| turn.len).product();
+    let count: usize = outer_axes.iter().map(|axis| axis.len).product();
     let bytes = count * row.len * transfer.copier.size;
     let parts = parallel::parts(Cost::of_bytes(bytes).plus(Cost::of_near(count)));
-    let cut = Share::cut(around, parts);
+    let cut = Share::cut(outer_axes, parts);
     let run = |part: usize| {
         let from = transfer.from.start().wrapping_offset(start.selected);
         let to = transfer.to.start().wrapping_offset(start.listed);
-        let roll = |turn: Turn, count: usize, from: *const u8, to: *mut u8| {
-            let rows = RolledRows { from, to, count, steps: [turn.from, turn.to], runs };
-            // SAFETY: the rows are those of the two arrays, which are borrowed apart
-            // from each other, and of this part alone; the kernel is that of their
-            // elements, and `row` is dense.
+        let roll = |axis: RolledAxis, count: usize, from: *const u8, to: *mut u8| {
+            let rows =
+                RolledRows { from, to, count, steps: [axis.from_stride, axis.to_stride], runs };
+            // SAFETY: the rows are in bounds of the two arrays, which are borrowed separately,
+            // the destination exclusively, and no other part has these rows (`Share::of`). The
+            // kernel is that of the arrays' elements (`kernel`), and the elements of `row` are
+            // contiguous (checked by the caller).
             #[allow(unsafe_code)]
             unsafe {
                 kernel(&rows);
             }
         };
-        straight(around, &Share::of(around, cut, part), from, to, &roll);
+        for_each_run(outer_axes, &Share::of(outer_axes, cut, part), from, to, &roll);
     };
     parallel::run(cut.0, &run);
 }

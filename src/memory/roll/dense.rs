@@ -1,23 +1,26 @@
-//! Dense arrays, whose axes are in the order of memory: they merge without a look at strides.
+//! Rolls of dense arrays: their axes are in memory order already, so they merge without a
+//! comparison of strides.
 
-use super::Turn;
+use super::RolledAxis;
 use super::blocks::{self, Row, Share};
 use crate::memory::strided::Layout;
 
-/// Axes around rows, at most. Every other one rolls, since others merge.
-const MOST: usize = 3;
+/// Largest number of axes outside the rows. After merging, every axis but the outermost has a
+/// shift other than 0.
+const MAX_OUTER_AXES: usize = 3;
 
-/// The rows of a dense array, and how they roll.
-pub(super) struct Dense {
-    /// The axes around rows are those from number `first` on.
-    turns: [Turn; MOST],
+/// A roll of a dense array: its rows, and the axes outside them.
+pub(super) struct DenseRoll {
+    /// The axes from number `first` on are used, outermost first.
+    axes: [RolledAxis; MAX_OUTER_AXES],
     first: usize,
     pub(super) row: Row,
     bytes: usize,
 }
 
-impl Dense {
-    /// The rows of an array, if it is dense and not empty and few axes remain.
+impl DenseRoll {
+    /// A roll of an array, if the array is dense and not empty and few enough axes remain after
+    /// merging.
     #[inline(always)]
     pub(super) fn new(layout: &Layout<'_>, shifts: &[usize]) -> Option<Self> {
         let bytes = layout.dense_bytes()?;
@@ -25,51 +28,53 @@ impl Dense {
             return None;
         }
         assert!(shifts.len() == layout.shape().len(), "each axis has a shift");
-        let mut turn = Turn { len: layout.size(), shift: 0, from: 1, to: 1 };
+        // The bytes of an element are the innermost axis.
+        let mut axis = RolledAxis { len: layout.size(), shift: 0, from_stride: 1, to_stride: 1 };
         let mut row = None;
-        let (mut turns, mut first) = ([Turn::ONCE; MOST], MOST);
-        let mut add = |turn: Turn| {
+        let (mut axes, mut first) = ([RolledAxis::ONE; MAX_OUTER_AXES], MAX_OUTER_AXES);
+        let mut add = |axis: RolledAxis| {
             if row.is_none() {
-                row = Some(Row { len: turn.len, shift: turn.shift });
+                row = Some(Row { len: axis.len, shift: axis.shift });
             } else {
                 first = first.checked_sub(1)?;
-                turns[first] = turn;
+                axes[first] = axis;
             }
             Some(())
         };
         for (&len, &shift) in layout.shape().iter().zip(shifts).rev() {
             assert!(shift < len, "a shift is less than the length of its axis");
-            if turn.shift == 0 {
-                // What lies inside does not roll, so it turns as a whole.
-                (turn.len, turn.shift) = (len * turn.len, shift * turn.len);
+            if axis.shift == 0 {
+                // An unshifted axis merges into the one outside it, as in `merge_into`.
+                (axis.len, axis.shift) = (len * axis.len, shift * axis.len);
             } else if len != 1 {
-                add(turn)?;
-                let step = turn.to * turn.len as isize;
-                turn = Turn { len, shift, from: step, to: step };
+                add(axis)?;
+                let stride = axis.to_stride * axis.len as isize;
+                axis = RolledAxis { len, shift, from_stride: stride, to_stride: stride };
             }
         }
-        add(turn)?;
-        Some(Dense { turns, first, row: row?, bytes })
+        add(axis)?;
+        Some(DenseRoll { axes, first, row: row?, bytes })
     }
 
-    /// How many bytes there are.
+    /// The size of the array in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The axes around rows, outermost first.
-    pub(super) fn around(&self) -> &[Turn] {
-        &self.turns[self.first..]
+    /// The axes outside the rows, outermost first.
+    pub(super) fn outer_axes(&self) -> &[RolledAxis] {
+        &self.axes[self.first..]
     }
 
-    /// Rolls the rows of one array to those of another on this thread.
+    /// Rolls the bytes from `from` on to those from `to` on, on the calling thread.
     ///
     /// # Safety
-    /// As many [`bytes`](Self::bytes) can be read from `from` and written to `to`, and the two
+    /// [`bytes`](Self::bytes) bytes can be read from `from` and written to `to`, and the two
     /// do not overlap.
     #[allow(unsafe_code)]
     pub(super) unsafe fn roll(&self, from: *const u8, to: *mut u8) {
-        // SAFETY: the caller's promise: axes and row make up these bytes.
-        unsafe { blocks::roll(self.around(), &Share::ALL, from, to, self.row) };
+        // SAFETY: promised by the caller for all `bytes`, of which the axes and the row reach
+        // each once (`new`).
+        unsafe { blocks::roll(self.outer_axes(), &Share::ALL, from, to, self.row) };
     }
 }

@@ -1,15 +1,23 @@
 //! Rolls one array into another.
 //!
-//! A roll along one axis is two copies: what the shift moves on, and what comes
-//! round. Along k axes it is 2^k rectangles, which together make up the
-//! destination, and each is a copy between two strided arrays:
+//! Along one axis of length `len`, a roll is
 //!
 //! ```text
-//! destination [.. shift | shift ..]      = source [len - shift .. | .. len - shift]
+//! for i in 0..len { destination[i] = source[(i + len - shift) % len] }
 //! ```
 //!
-//! Where rows are dense in both arrays and short, both of their runs are copied
-//! together (`rows`), so that every cache line is written once.
+//! which is two strided copies, one for each run of elements that stay in sequence:
+//!
+//! ```text
+//! destination[shift..] = source[..len - shift]      elements that move up
+//! destination[..shift] = source[len - shift..]      elements that wrap around
+//! ```
+//!
+//! Along k axes there are 2^k such copies. Their destinations are rectangles that together
+//! cover the destination array.
+//!
+//! Where rows (the innermost axis) are contiguous in both arrays and short, both runs of a row
+//! are copied together (`rows`), so that every cache line is written once.
 
 mod blocks;
 mod cloned;
@@ -19,7 +27,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use dense::Dense;
+use dense::DenseRoll;
 use smallvec::SmallVec;
 
 use super::copy::{Transfer, Way};
@@ -29,42 +37,48 @@ use super::strided::Layout;
 use super::walk::{Loop, Loops, Offsets, Walk};
 use crate::threshold::threshold;
 
-/// One axis of a roll. The element that ends at `i` comes from
-/// `(i + len - shift) % len`.
+/// One axis of a roll: its length, its shift, and its strides in both arrays.
+///
+/// The destination's element `i` is the source's element `(i + len - shift) % len`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Turn {
+struct RolledAxis {
     len: usize,
     /// Less than `len`.
     shift: usize,
-    /// Steps in bytes.
-    from: isize,
-    to: isize,
+    /// Stride in the source, in bytes.
+    from_stride: isize,
+    /// Stride in the destination, in bytes.
+    to_stride: isize,
 }
 
-impl Turn {
-    /// An axis of one element, for which any step will do but none.
-    const ONCE: Self = Turn { len: 1, shift: 0, from: 1, to: 1 };
+impl RolledAxis {
+    /// An axis of one element. Its strides are arbitrary but not 0, because loops over an axis
+    /// end at an address (`blocks::RowNest`).
+    const ONE: Self = RolledAxis { len: 1, shift: 0, from_stride: 1, to_stride: 1 };
 
-    /// Whether no array jumps where a turn of `outer` ends and the next begins.
+    /// Whether in both arrays this axis and `outer`, the axis outside it, have the strides of
+    /// one longer axis: `outer stride == self.len * inner stride`.
     fn continues(&self, outer: &Self) -> bool {
         let seamless =
             |inner: isize, outer: isize| inner.checked_mul(self.len as isize) == Some(outer);
-        seamless(self.from, outer.from) && seamless(self.to, outer.to)
+        seamless(self.from_stride, outer.from_stride) && seamless(self.to_stride, outer.to_stride)
     }
 
-    /// Makes one axis of this one, if it does not roll, and the one around it, where no array
-    /// jumps between their turns: a roll of the outer one is then a roll by whole turns of
-    /// the inner one.
+    /// Merges this axis into `outer`, the axis outside it, and returns whether it did: only where
+    /// this axis has shift 0 and [`continues`](Self::continues) `outer`. A shift of `outer` by one
+    /// position is a shift of the merged axis by `self.len` positions.
     #[inline]
     fn merge_into(&self, outer: &mut Self) -> bool {
         let merges = self.shift == 0 && self.continues(outer);
         if merges {
-            *outer = Turn { len: outer.len * self.len, shift: outer.shift * self.len, ..*self };
+            *outer =
+                RolledAxis { len: outer.len * self.len, shift: outer.shift * self.len, ..*self };
         }
         merges
     }
 
-    /// The runs that this axis is copied in: from, to, and how many.
+    /// The non-empty runs of this axis, each as its first position in the source, its first
+    /// position in the destination, and its number of positions.
     fn runs(&self) -> impl Iterator<Item = (usize, usize, usize)> + Clone {
         let rest = self.len - self.shift;
         let runs = [(0, self.shift, rest), (rest, 0, self.shift)];
@@ -72,18 +86,19 @@ impl Turn {
     }
 }
 
-/// The axes of a roll in the order of the destination's memory, outermost
-/// first, and where they start.
-struct Turns {
-    turns: SmallVec<[Turn; 6]>,
+/// The axes of a roll in the memory order of the destination, outermost first.
+struct RolledAxes {
+    axes: SmallVec<[RolledAxis; 6]>,
+    /// Offsets in bytes of position 0 of all axes: not those of the arrays' first elements where
+    /// the destination has negative strides.
     start: Offsets,
 }
 
-impl Turns {
-    /// `to` is the layout that decides on the order.
+impl RolledAxes {
+    /// Axes of a roll from layout `from` to layout `to`; `to` decides on their order.
     fn new(shifts: &[usize], from: &Layout<'_>, to: &Layout<'_>) -> Self {
         assert!(shifts.len() == to.shape().len() && from.is_shaped_like(to));
-        let mut turns: SmallVec<[Turn; 6]> = SmallVec::new();
+        let mut axes: SmallVec<[RolledAxis; 6]> = SmallVec::new();
         let mut start = Offsets::ZERO;
         for (axis, &shift) in shifts.iter().enumerate() {
             let len = to.shape()[axis];
@@ -91,41 +106,53 @@ impl Turns {
             if len == 1 {
                 continue;
             }
-            let mut turn = Turn { len, shift, from: from.stride(axis), to: to.stride(axis) };
-            if turn.to < 0 {
-                // Walked from its other end, the axis runs with memory, and
-                // the roll goes the other way.
-                start.selected += turn.from * (len - 1) as isize;
-                start.listed += turn.to * (len - 1) as isize;
-                turn = Turn { len, shift: (len - shift) % len, from: -turn.from, to: -turn.to };
+            let mut rolled = RolledAxis {
+                len,
+                shift,
+                from_stride: from.stride(axis),
+                to_stride: to.stride(axis),
+            };
+            if rolled.to_stride < 0 {
+                // Reversed, the axis ascends in memory, and its shift has the other direction.
+                start.selected += rolled.from_stride * (len - 1) as isize;
+                start.listed += rolled.to_stride * (len - 1) as isize;
+                rolled = RolledAxis {
+                    len,
+                    shift: (len - shift) % len,
+                    from_stride: -rolled.from_stride,
+                    to_stride: -rolled.to_stride,
+                };
             }
-            turns.push(turn);
+            axes.push(rolled);
         }
-        turns.sort_by_key(|turn| std::cmp::Reverse(turn.to));
-        Turns { turns, start }
+        axes.sort_by_key(|rolled| std::cmp::Reverse(rolled.to_stride));
+        RolledAxes { axes, start }
     }
 }
 
-/// Dense arrays of up to so many bytes are copied without a look at their axes.
-const SMALL: usize = threshold(16 << 10, 128);
+/// Largest size in bytes of dense arrays that are copied by a single `memcpy`, without merging
+/// their axes.
+const SINGLE_COPY_MAX: usize = threshold(16 << 10, 128);
 
-/// Rows of more bytes than this are rectangles like any other.
-const LONG: usize = threshold(256 << 10, 512);
+/// Largest size in bytes of rows for the row kernels (`rows`, `cloned`), and of dense arrays that
+/// are rolled on the calling thread (`dense`). Longer rows are copied as rectangles.
+const ROW_KERNEL_MAX: usize = threshold(256 << 10, 512);
 
 impl<'id> Transfer<'_, 'id> {
-    /// Copies each element to its own place: a roll by nothing.
+    /// Copies each element to its own position: a roll with all shifts 0.
     pub(crate) fn copy(self) -> Filled<'id> {
         let (from, to) = (self.from(), self.to());
         let bytes = to.len().saturating_mul(self.copier.size);
         let plain = matches!(self.copier.way, Way::Bytes);
-        if !plain || bytes > SMALL || !from.is_dense() || !to.is_dense() {
+        if !plain || bytes > SINGLE_COPY_MAX || !from.is_dense() || !to.is_dense() {
             let shifts: SmallVec<[usize; 6]> = SmallVec::from_elem(0, to.shape().len());
             return self.roll(&shifts);
         }
         assert!(from.is_shaped_like(to), "a copy is between arrays of one shape");
-        // SAFETY: both arrays are borrowed, the second exclusively, and have this
-        // many bytes one after the other in the same order, which are copies of
-        // their elements (`Way::Bytes`); so all of the second is written.
+        // SAFETY: both arrays are borrowed, the destination exclusively. Both are dense
+        // (`is_dense`) and of one shape (asserted), so each has `bytes` contiguous bytes with its
+        // elements in the same order, and to copy the bytes is to copy the elements
+        // (`Way::Bytes`). So all of the destination is written.
         #[allow(unsafe_code)]
         unsafe {
             self.from.start().copy_to_nonoverlapping(self.to.start(), bytes);
@@ -137,23 +164,27 @@ impl<'id> Transfer<'_, 'id> {
     /// length unless both are 0.
     pub(crate) fn roll(self, shifts: &[usize]) -> Filled<'id> {
         if !self.roll_dense(shifts) && !self.to().is_empty() {
-            let mut turns = Turns::new(shifts, self.from(), self.to());
-            turns.turns.dedup_by(|inner, outer| inner.merge_into(outer));
-            let (turns, start) = (&turns.turns[..], turns.start);
+            let mut rolled = RolledAxes::new(shifts, self.from(), self.to());
+            rolled.axes.dedup_by(|inner, outer| inner.merge_into(outer));
+            let (axes, start) = (&rolled.axes[..], rolled.start);
             let size = self.copier.size;
-            let short = |turn: &Turn| turn.shift != 0 && turn.len.saturating_mul(size) <= LONG;
-            let dense = |turn: &Turn| [turn.from, turn.to] == [size as isize; 2];
+            let short = |axis: &RolledAxis| {
+                axis.shift != 0 && axis.len.saturating_mul(size) <= ROW_KERNEL_MAX
+            };
+            let contiguous =
+                |axis: &RolledAxis| [axis.from_stride, axis.to_stride] == [size as isize; 2];
             let plain = matches!(self.copier.way, Way::Bytes);
-            let rows = turns.split_last().filter(|(row, _)| size > 0 && dense(row) && short(row));
-            match (rows, cloned::kernel(&self)) {
-                (Some((row, around)), _) if plain => {
+            let kernel_row =
+                axes.split_last().filter(|(row, _)| size > 0 && contiguous(row) && short(row));
+            match (kernel_row, cloned::kernel(&self)) {
+                (Some((row, outer_axes)), _) if plain => {
                     let row = blocks::Row { len: row.len * size, shift: row.shift * size };
-                    rows::run(&self, around, start, row);
+                    rows::run(&self, outer_axes, start, row);
                 }
-                (Some((row, around)), Some(kernel)) => {
-                    cloned::run(&self, around, start, *row, kernel);
+                (Some((row, outer_axes)), Some(kernel)) => {
+                    cloned::run(&self, outer_axes, start, *row, kernel);
                 }
-                _ => rectangles(turns, start, |loops, start| {
+                _ => rectangles(axes, start, |loops, start| {
                     let (mut walk, rest) = Walk::new(loops, SmallVec::new(), self.order());
                     walk.base = start;
                     copy(&self, None, &walk);
@@ -164,8 +195,9 @@ impl<'id> Transfer<'_, 'id> {
                 }),
             }
         }
-        // SAFETY: the rectangles make up the destination: for each axis, its
-        // runs do.
+        // SAFETY: all of the destination is written: the runs of an axis cover all of its
+        // positions, so the rectangles, or the rows with both of their runs, cover the
+        // destination.
         #[allow(unsafe_code)]
         unsafe {
             self.filled()
@@ -174,7 +206,8 @@ impl<'id> Transfer<'_, 'id> {
 }
 
 impl Transfer<'_, '_> {
-    /// Rolls dense arrays of up to [`LONG`] bytes on this thread, if they are that.
+    /// Rolls dense arrays of up to [`ROW_KERNEL_MAX`] bytes on the calling thread, and returns
+    /// whether it did; otherwise nothing has been written.
     #[inline]
     fn roll_dense(&self, shifts: &[usize]) -> bool {
         let (from, to) = (self.from(), self.to());
@@ -182,41 +215,42 @@ impl Transfer<'_, '_> {
             return false;
         }
         assert!(from.is_shaped_like(to), "a roll is between arrays of one shape");
-        let Some(rows) = Dense::new(to, shifts) else { return false };
-        if rows.bytes() > LONG || rows::are_shuffled(rows.around(), rows.row) {
+        let Some(dense) = DenseRoll::new(to, shifts) else { return false };
+        if dense.bytes() > ROW_KERNEL_MAX || rows::are_shuffled(dense.outer_axes(), dense.row) {
             return false;
         }
-        // SAFETY: the arrays are borrowed apart from each other, and dense.
+        // SAFETY: the arrays are borrowed separately, the destination exclusively, so they do not
+        // overlap. Both are dense (`is_dense`, `DenseRoll::new`) and of one shape (asserted).
         #[allow(unsafe_code)]
         unsafe {
-            rows.roll(self.from.start(), self.to.start());
+            dense.roll(self.from.start(), self.to.start());
         }
         true
     }
 }
 
-/// Calls `visit` with the loops of each rectangle, and where it starts.
-fn rectangles(turns: &[Turn], start: Offsets, visit: impl Fn(Loops, Offsets)) {
-    // Digits of a number that counts through the runs of each axis.
-    let mut digits: SmallVec<[usize; 6]> = SmallVec::from_elem(0, turns.len());
+/// Calls `visit` with the loop nest of each rectangle and the offsets of its first element.
+fn rectangles(axes: &[RolledAxis], start: Offsets, visit: impl Fn(Loops, Offsets)) {
+    // Counts through all combinations of the axes' runs: a run's number for each axis.
+    let mut odometer: SmallVec<[usize; 6]> = SmallVec::from_elem(0, axes.len());
     loop {
-        let mut at = start;
+        let mut offsets = start;
         let mut loops = SmallVec::new();
-        for (turn, &digit) in turns.iter().zip(&digits) {
-            let Some((from, to, len)) = turn.runs().nth(digit) else { continue };
-            let step = Offsets { selected: turn.from, indices: 0, listed: turn.to };
-            at.selected += turn.from * from as isize;
-            at.listed += turn.to * to as isize;
+        for (axis, &run) in axes.iter().zip(&odometer) {
+            let Some((from, to, len)) = axis.runs().nth(run) else { continue };
+            let step = Offsets { selected: axis.from_stride, indices: 0, listed: axis.to_stride };
+            offsets.selected += axis.from_stride * from as isize;
+            offsets.listed += axis.to_stride * to as isize;
             if len > 1 {
                 loops.push(Loop { len, step, entries: false });
             }
         }
-        visit(loops, at);
-        let Some(next) = (0..turns.len()).rfind(|&k| digits[k] + 1 < turns[k].runs().count())
+        visit(loops, offsets);
+        let Some(next) = (0..axes.len()).rfind(|&k| odometer[k] + 1 < axes[k].runs().count())
         else {
             return;
         };
-        digits[next] += 1;
-        digits[next + 1..].fill(0);
+        odometer[next] += 1;
+        odometer[next + 1..].fill(0);
     }
 }

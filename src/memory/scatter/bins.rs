@@ -1,16 +1,16 @@
-//! Scatters of many updates into few targets on several threads, each of which has
-//! targets of its own:
+//! Scatters of many updates into few targets on several threads, each of which accumulates in
+//! its own copy of the targets (privatisation, as for a histogram):
 //!
 //! ```text
-//! for part                                          in parallel
-//!   bins = what changes nothing
-//!   for its entries: bins[index] = reduce(bins[index], update)
-//! for part
-//!   target = reduce(target, its bins)
+//! for part in parts                                      in parallel
+//!   bins[part][..] = identity of the reduction
+//!   for k in entries of part
+//!     bins[part][indices[k]] = reduce(bins[part][indices[k]], updates[k])
+//! for part in parts
+//!   target[..] = reduce(target[..], bins[part][..])
 //! ```
 //!
-//! For reductions that come to the same bits in any order: those of integers and
-//! `bool`.
+//! Only for reductions whose result has the same bits in any order: those of integers and `bool`.
 
 use crate::memory::alloc::repeated;
 use crate::memory::combine::steps;
@@ -19,68 +19,69 @@ use crate::memory::tile::Kernel;
 use crate::memory::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk};
 use crate::threshold::threshold;
 
-/// Bytes of the bins of a part, which stay in the caches near its core.
-fn most_bytes() -> usize {
+/// Largest size in bytes of the bins of one part, which are to stay in L2.
+fn max_bytes() -> usize {
     of_caches(|caches| caches.second / 4, 256)
 }
 
-/// Updates for each bin of all parts: fewer are not worth what it takes to fill and
-/// to add them.
-const UPDATES: usize = threshold(8, 1);
+/// The least number of updates for each bin of each part. Fewer do not make up for initialising
+/// the bins and reducing them into the target.
+const MIN_UPDATES: usize = threshold(8, 1);
 
-/// Targets for each part of a walk.
+/// A copy of the targets (bins) for each part of a walk.
 ///
-/// Invariant: `walk` is the one that this was made for, but that it selects in
-/// an array of `every` bytes; `add` goes over all targets of the one that it was
-/// made for (selected) and of that array (listed). `memory` holds such an array for each
-/// part, of elements that its kernel combines.
+/// Invariant: `walk` is the walk that this was made for, except that it selects elements of an
+/// array of `stride` bytes and not of the target. `reduce` iterates over all targets of the
+/// original walk (selected) and all elements of that array (listed). `memory` holds such an array
+/// for each part, of elements of the type that the kernel combines.
 pub(super) struct Bins {
     pub(super) walk: Walk,
-    pub(super) add: (Walk, Option<Box<Walk>>),
-    pub(super) every: usize,
+    pub(super) reduce: (Walk, Option<Box<Walk>>),
+    pub(super) stride: usize,
     memory: Vec<u128>,
 }
 
 impl Bins {
-    /// Bins for so many parts of a walk over elements of `size` bytes, where they are
-    /// few enough and the kernel may combine updates with each other first. Nothing
-    /// where memory is refused.
+    /// Bins for `parts` parts of a walk over elements of `size` bytes, where targets are few,
+    /// updates are many, and the kernel's reduction allows any order. `None` otherwise, and where
+    /// memory cannot be allocated.
     pub(super) fn new(walk: &Walk, kernel: &dyn Kernel, size: usize, parts: usize) -> Option<Self> {
-        let nothing = kernel.any_order()?;
-        let own = |one: &Loop| one.entries || !one.reads_indices();
-        let lanes = walk.loops.iter().filter(|one| !one.entries);
-        let width: usize = lanes.map(|one| one.len).product();
+        let identity = kernel.any_order()?;
+        let entries_or_lanes = |level: &Loop| level.entries || !level.reads_indices();
+        let lanes = walk.loops.iter().filter(|level| !level.entries);
+        let width: usize = lanes.map(|level| level.len).product();
         let (components, count) = steps(&walk.components, size, width);
-        let bytes = count.checked_mul(size).filter(|&bytes| bytes <= most_bytes())?;
+        let bytes = count.checked_mul(size).filter(|&bytes| bytes <= max_bytes())?;
         let updates = walk.entries().saturating_mul(width);
-        let many = updates >= UPDATES.saturating_mul(parts).saturating_mul(count);
-        if parts < 2 || !many || !walk.loops.iter().all(own) {
+        let many = updates >= MIN_UPDATES.saturating_mul(parts).saturating_mul(count);
+        if parts < 2 || !many || !walk.loops.iter().all(entries_or_lanes) {
             return None;
         }
-        let (mut binned, mut add) = (walk.loops.clone(), Loops::new());
+        let (mut binned, mut reduce) = (walk.loops.clone(), Loops::new());
         let mut step = size as isize;
-        for one in binned.iter_mut().rev().filter(|one| !one.entries) {
-            let selected = one.step.selected;
-            add.push(Loop { step: Offsets { selected, indices: 0, listed: step }, ..*one });
-            one.step.selected = step;
-            step *= one.len as isize;
+        for level in binned.iter_mut().rev().filter(|level| !level.entries) {
+            let selected = level.step.selected;
+            reduce.push(Loop { step: Offsets { selected, indices: 0, listed: step }, ..*level });
+            level.step.selected = step;
+            step *= level.len as isize;
         }
         let pairs = walk.components.iter().zip(&components);
-        add.extend(pairs.map(|(target, bin): (&Component, &Component)| {
+        reduce.extend(pairs.map(|(target, bin): (&Component, &Component)| {
             let step = Offsets { selected: target.step, indices: 0, listed: bin.step };
             Loop { len: target.len, step, entries: false }
         }));
-        add.retain(|one| one.len > 1);
+        reduce.retain(|level| level.len > 1);
         let (mut binned, rest) = Walk::new(binned, components, Order::Selected(0));
         if rest.is_some() {
             return None;
         }
         binned.base = Offsets { selected: 0, ..walk.base };
-        // No line of one part is one of another, or next to it, wherever memory starts.
-        let every = bytes.next_multiple_of(64) + 128;
-        let memory = repeated(nothing.repeated(), every / size_of::<u128>() * parts).ok()?;
-        let add = Walk::new(add, Components::new(), Order::Selected(0));
-        Some(Bins { walk: binned, add, every, memory })
+        // No cache line of one part is also one of another part or adjacent to one (no false
+        // sharing, no adjacent-line prefetch), however the memory is aligned.
+        let stride = bytes.next_multiple_of(64) + 128;
+        let memory = repeated(identity.repeated(), stride / size_of::<u128>() * parts).ok()?;
+        let reduce = Walk::new(reduce, Components::new(), Order::Selected(0));
+        Some(Bins { walk: binned, reduce, stride, memory })
     }
 
     pub(super) fn start(&mut self) -> *mut u8 {

@@ -1,4 +1,4 @@
-//! How the entries of a scatter are split over threads.
+//! How the entries of a scatter are split between threads.
 
 use std::sync::atomic::Ordering;
 
@@ -14,58 +14,69 @@ use crate::parallel::{self, Cost};
 use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 
-/// Whether what indices select lies so far apart that it is in no cache.
-fn is_beyond(walk: &Walk) -> bool {
+/// Whether the targets span so much memory that they are taken to be in no cache.
+fn exceeds_caches(walk: &Walk) -> bool {
     walk.reach() >= of_caches(|caches| caches.last / 4 * 3, 512)
 }
 
-/// Whether so many bytes of updates come from caches, if they have been used before.
-fn are_near(updates: usize) -> bool {
+/// Whether `updates` bytes of updates fit in the last-level cache, so that they are read from
+/// there if they have been used before.
+fn updates_are_cached(updates: usize) -> bool {
     updates <= of_caches(|caches| caches.last / 2, 1 << 10)
 }
 
-/// Whether rows stream through memory into targets from the shared cache. One thread
-/// has all of the memory's speed then, since it asks for them ahead: 30,000 of 2 KiB into 3,000
-/// take 1.6 ms on one thread, 2.2 on two. But if some targets have far more rows than
-/// others, these are nearer.
-fn streams(walk: &Walk, row: usize) -> bool {
+/// Whether the rows of updates are read from memory and their targets from the last-level cache.
+/// Then one thread, which prefetches the rows, uses the whole memory bandwidth: 30,000 rows of
+/// 2 KiB into 3,000 targets take 1.6 ms on one thread, 2.2 ms on two. This does not hold if some
+/// targets have far more rows than others: these targets stay in L1 or L2.
+fn memory_bound(walk: &Walk, row: usize) -> bool {
     let updates = walk.rows().saturating_mul(row);
-    walk.is_spread() && !is_beyond(walk) && !are_near(updates)
+    walk.is_spread() && !exceeds_caches(walk) && !updates_are_cached(updates)
 }
 
-/// Whether it is worth that each thread looks through all indices for those of its
-/// targets, which takes it half a nanosecond each: where rows are wide, and where
-/// each waits for memory. On one thread and on two: 20,000 rows of 256 bytes into 2,000
-/// 116 and 85 µs, but 50,000 of 128 into 5,000 182 and 164; 1,000,000 of 64 into as many
-/// 15.2 and 10.1 ms; 1,000,000 floats of 10,000,000 5.2 and 3.8, of 5,000,000 3.7 and 3.8.
-fn worth_searching(walk: &Walk, row: usize) -> bool {
-    let least = if walk.is_spread() { threshold(256, 16) } else { threshold(192, 8) };
-    row >= least || is_beyond(walk)
+/// Whether it pays that each thread scans all indices for those of its targets, which takes half
+/// a nanosecond an index: where rows are wide, and where each update misses the caches.
+///
+/// One thread -> two threads:
+/// - 20,000 rows of 256 bytes into 2,000 targets 116 -> 85 µs, but 50,000 rows of 128 bytes into
+///   5,000 targets 182 -> 164 µs,
+/// - 1,000,000 rows of 64 bytes into 1,000,000 targets 15.2 -> 10.1 ms,
+/// - 1,000,000 floats into 10,000,000 targets 5.2 -> 3.8 ms, into 5,000,000 targets 3.7 -> 3.8 ms.
+fn search_pays(walk: &Walk, row: usize) -> bool {
+    let min_row = if walk.is_spread() { threshold(256, 16) } else { threshold(192, 8) };
+    row >= min_row || exceeds_caches(walk)
 }
 
-/// Whether threads gain by the lists of a plan, over one thread and over a search.
-/// With one thread and two, by lists: 100,000 floats into as many 63 and 42 µs, 1,000,000
-/// into as many 1.4 and 0.73 ms; but if few of the targets have half of the updates,
-/// these wait for each other, 0.57 and 0.79 ms. Of rows, 50,000 of 64 bytes into 5,000 116
-/// and 89 µs; 500,000 into 50,000, which stream through memory, 1.5 and 1.8 ms.
-fn is_worth(listing: &Listing, walk: &Walk, row: usize) -> bool {
-    /// Fewer targets than that wait for each other.
-    const APART: usize = threshold(1 << 10, 8);
+/// Whether several threads that go by the listing of a plan are faster than one thread, and than
+/// threads that each scan all indices.
+///
+/// By a listing, one thread -> two threads:
+/// - 100,000 floats into 100,000 targets 63 -> 42 µs, 1,000,000 into 1,000,000 1.4 -> 0.73 ms;
+///   but if few of the targets have half of the updates, 0.57 -> 0.79 ms, since successive
+///   updates of a target wait for each other (store-to-load forwarding),
+/// - 50,000 rows of 64 bytes into 5,000 targets 116 -> 89 µs,
+/// - 500,000 such rows into 50,000 targets, which are [memory-bound](memory_bound),
+///   1.5 -> 1.8 ms.
+fn listing_pays(listing: &Listing, walk: &Walk, row: usize) -> bool {
+    /// Where a share of equal work has fewer targets, updates of a target follow each other so
+    /// closely that they wait for each other.
+    const MIN_TARGETS: usize = threshold(1 << 10, 8);
     let updates = walk.rows().saturating_mul(row);
-    let targets: usize = walk.components.iter().map(|one| one.len).product();
+    let targets: usize = walk.components.iter().map(|component| component.len).product();
     let uneven = listing.narrowest().saturating_mul(2 * listing.shares()) < targets;
-    let elements = walk.inner.len == 1 && listing.narrowest() >= APART;
-    let near = row >= 64 && are_near(updates);
-    let rows = row >= 256 && (uneven || !streams(walk, row));
-    elements || near || rows || is_beyond(walk) || listing.is_contiguous()
+    let elements = walk.inner.len == 1 && listing.narrowest() >= MIN_TARGETS;
+    let cached = row >= 64 && updates_are_cached(updates);
+    let rows = row >= 256 && (uneven || !memory_bound(walk, row));
+    elements || cached || rows || exceeds_caches(walk) || listing.is_contiguous()
 }
 
-/// Runs a kernel along a walk, in as many parts as pay; false where an index is
+/// Runs a kernel along a walk, in as many parallel parts as pay. Returns false where an index is
 /// refused.
 ///
 /// # Safety
-/// The walk is one over the layouts of these arrays, the first of which is
-/// borrowed exclusively, and the kernel was made for their elements.
+/// The walk is one over the layouts of `selected` and `listed` and of the indices, `selected` is
+/// borrowed exclusively, and the kernel was made for the elements of the two arrays, of which
+/// those of `listed` have `size` bytes.
 #[allow(unsafe_code)]
 pub(super) unsafe fn run(
     walk: &Walk,
@@ -88,14 +99,16 @@ pub(super) unsafe fn run(
         outside: &outside,
     };
     let row = walk.inner.len.saturating_mul(size);
-    let most = parallel::parts(cost(walk, row));
-    let cut = if most == 1 { (Cut::Entries(1), 1) } else { cut(walk, row, most) };
-    // SAFETY: the caller's promise; `cut` leaves the order of entries alone.
+    let max_parts = parallel::parts(cost(walk, row));
+    let cut = if max_parts == 1 { (Cut::Entries(1), 1) } else { cut(walk, row, max_parts) };
+    // SAFETY: the caller upholds the invariant of `Run` (`# Safety`); `cut` keeps the order of
+    // entries: it cuts a loop whose iterations select different elements, or cuts by targets, as
+    // the invariant of `Part` requires.
     #[allow(unsafe_code)]
     unsafe {
         match indices.0 {
-            Some(indices) if most > 1 && matches!(cut, (Cut::Targets, _) | (_, 1)) => {
-                run_by_targets(&run, indices, cut, most);
+            Some(indices) if max_parts > 1 && matches!(cut, (Cut::Targets, _) | (_, 1)) => {
+                run_by_targets(&run, indices, cut, max_parts);
             }
             _ => run.run(cut.0, cut.1),
         }
@@ -103,7 +116,7 @@ pub(super) unsafe fn run(
     !outside.into_inner()
 }
 
-/// What a walk over rows of so many bytes costs.
+/// The cost of a walk over rows of `row` bytes.
 fn cost(walk: &Walk, row: usize) -> Cost {
     let rows = walk.rows();
     let bytes = Cost::of_bytes(rows.saturating_mul(row));
@@ -114,28 +127,36 @@ fn cost(walk: &Walk, row: usize) -> Cost {
     }
 }
 
-/// Runs where no loop but those over entries is long enough to be cut, with threads
-/// that have targets of their own if that gains; otherwise as it would be `cut`.
+/// Runs a walk in which only loops over entries are long enough to be cut: by targets, so that
+/// each thread has targets of its own, if that pays; otherwise cut as `cut` says.
 ///
 /// # Safety
-/// The run is ready ([`Run`]), with these indices, and may be cut like that.
+/// The invariant of [`Run`] holds for the run, whose indices are `indices`, and that of `Part`
+/// holds for parts by `cut`.
 #[allow(unsafe_code)]
-unsafe fn run_by_targets(run: &Run<'_>, indices: &Indices<'_>, cut: (Cut, usize), most: usize) {
+unsafe fn run_by_targets(
+    run: &Run<'_>,
+    indices: &Indices<'_>,
+    cut: (Cut, usize),
+    max_parts: usize,
+) {
     let walk = run.walk;
-    let (threads, row) = (parallel::threads().min(most), walk.inner.len.saturating_mul(run.size));
-    // SAFETY: the caller's promise; the bins, the listing and the shares are those of
-    // this walk.
+    let (threads, row) =
+        (parallel::threads().min(max_parts), walk.inner.len.saturating_mul(run.size));
+    // SAFETY: the caller upholds the invariants (`# Safety`); the bins, the listing and the
+    // shares are those of this walk, and no two shares have targets in common.
     unsafe {
         if let Some(bins) = Bins::new(walk, run.kernel, run.size, threads) {
             return run_in_bins(run, bins, threads);
         }
-        if let Some(listing) = indices.listing(walk).filter(|all| is_worth(all, walk, row)) {
-            return run.run_listed(listing, most.min(listing.shares()));
+        if let Some(listing) = indices.listing(walk).filter(|made| listing_pays(made, walk, row)) {
+            return run.run_listed(listing, max_parts.min(listing.shares()));
         }
-        // Sorted indices select their targets one after the other. With single elements of these
-        // one thread is done almost as soon as it could find that they are sorted.
+        // Sorted indices have the updates of each target in sequence, so that entries can be cut
+        // where the index changes. Not for single elements: one thread has scattered them almost
+        // as soon as the check whether they are sorted is done.
         if walk.inner.len > 1 && indices.are_sorted(walk, run.policy) {
-            return run.run(Cut::Segments, most);
+            return run.run(Cut::Segments, max_parts);
         }
         if walk.inner.len == 1 && cut.0 == Cut::Targets && indices.begin_sorted(walk) {
             return run.run(Cut::Entries(1), 1);
@@ -148,36 +169,37 @@ unsafe fn run_by_targets(run: &Run<'_>, indices: &Indices<'_>, cut: (Cut, usize)
             widths().min() < widths().max().map(|widest| widest / 2)
         };
         match run.shares(cut.1) {
-            Some(shares) if uneven(&shares) || !streams(walk, row) => run.run_shares(&shares),
+            Some(shares) if uneven(&shares) || !memory_bound(walk, row) => run.run_shares(&shares),
             _ => run.run(Cut::Entries(1), 1),
         }
     }
 }
 
-/// Runs with targets of their own for so many parts, and combines these with the
-/// target, but where an index is refused.
+/// Runs `parts` parts, each into bins of its own, and then reduces these into the target, unless
+/// an index is refused.
 ///
 /// # Safety
-/// The run is ready ([`Run`]), and `bins` are those of its walk, its kernel and as
-/// many parts.
+/// The invariant of [`Run`] holds for the run, and `bins` were made for its walk, its kernel and
+/// `parts` parts.
 #[allow(unsafe_code)]
 unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins, parts: usize) {
     let start = bins.start();
-    let apart = Run { walk: &bins.walk, selected: start, spread: false, ..*run };
-    // SAFETY: each part has an array of elements that the kernel combines, in
-    // which its walk selects (`Bins`).
+    let binned = Run { walk: &bins.walk, selected: start, spread: false, ..*run };
+    // SAFETY: each part has an array of elements of the type that the kernel combines, and its
+    // walk selects elements of that array (invariant of `Bins`).
     unsafe {
-        apart.run_apart(parts, bins.every);
+        binned.run_apart(parts, bins.stride);
     }
     if run.outside.load(Ordering::Relaxed) {
         return;
     }
     let target = run.selected.wrapping_offset(run.walk.base.selected);
     for part in 0..parts {
-        let bin = start.wrapping_add(part * bins.every);
-        for walk in std::iter::once(&bins.add.0).chain(bins.add.1.as_deref()) {
-            // SAFETY: these loops go over all targets of the run, whose arrays are as the
-            // caller promises, and over those of the bins, of elements of the same type.
+        let bin = start.wrapping_add(part * bins.stride);
+        for walk in std::iter::once(&bins.reduce.0).chain(bins.reduce.1.as_deref()) {
+            // SAFETY: these loops iterate over all targets of the run, for which the caller
+            // upholds the invariant of `Run`, and over all bins of the part, which are elements of
+            // the same type (invariant of `Bins`).
             unsafe {
                 self::run(walk, (None, Policy::Refuse), (target, bin), run.size, run.kernel);
             }
@@ -185,48 +207,50 @@ unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins, parts: usize) {
     }
 }
 
-/// The outermost of the loops over entries whose iterations select different elements, that makes as
-/// many bands that are wide enough to be read in order, or else the one that makes most of
-/// them; its number, and how many.
-fn bands(nest: &[Loop], most: usize) -> (usize, usize) {
+/// Which loop of `nest` to cut in bands: a loop whose iterations select different elements, in
+/// bands wide enough that contiguous entries are read in sequence. The outermost loop that makes
+/// at least `max_parts` bands, or else the one that makes most bands. Returns its number in
+/// `nest`, and its number of bands.
+fn bands(nest: &[Loop], max_parts: usize) -> (usize, usize) {
+    /// The least number of entries in a band.
     const WIDE: usize = threshold(128, 4);
-    let apart = nest.iter().enumerate().filter(|(_, one)| !one.entries);
-    let bands = apart.map(|(number, one)| {
+    let distinct = nest.iter().enumerate().filter(|(_, level)| !level.entries);
+    let bands = distinct.map(|(number, level)| {
         let inside = iterations(&nest[number + 1..]);
-        (number, one.len.min(one.len.saturating_mul(inside) / WIDE))
+        (number, level.len.min(level.len.saturating_mul(inside) / WIDE))
     });
-    let enough = bands.clone().find(|(_, count)| *count >= most);
+    let enough = bands.clone().find(|(_, count)| *count >= max_parts);
     enough.or_else(|| bands.max_by_key(|(_, count)| *count)).unwrap_or((0, 1))
 }
 
-/// Which loop to cut in how many parts, at most `most`, where rows have so many
-/// bytes. Loops over entries are not cut: a target's updates keep their order.
-fn cut(walk: &Walk, row: usize, most: usize) -> (Cut, usize) {
-    let nothing = (Cut::Entries(1), 1);
-    let ordered = walk.nest().iter().position(|one| one.entries).unwrap_or(walk.nest().len());
+/// Which loop to cut, and in how many parts, at most `max_parts`, for rows of `row` bytes. Loops
+/// over entries alone are not cut, so that each target's updates keep their order.
+fn cut(walk: &Walk, row: usize, max_parts: usize) -> (Cut, usize) {
+    let whole = (Cut::Entries(1), 1);
+    let ordered = walk.nest().iter().position(|level| level.entries).unwrap_or(walk.nest().len());
     let unit = iterations(&walk.nest()[ordered..]).max(unit(walk.nest()));
-    let (band, bands) = bands(walk.nest(), most);
+    let (band, bands) = bands(walk.nest(), max_parts);
     let lens = [
         (Cut::Shared, walk.shared_iterations()),
         (Cut::Entries(unit), walk.entries() / unit),
         (Cut::Outer, walk.outer.len),
         (Cut::Band(band), bands),
     ];
-    if let Some((cut, len)) = lens.iter().find(|(_, len)| *len >= most) {
-        return (*cut, most.min(*len));
+    if let Some((cut, len)) = lens.iter().find(|(_, len)| *len >= max_parts) {
+        return (*cut, max_parts.min(*len));
     }
-    let threads = parallel::threads().min(most);
-    let only_entries = ordered == 0 && walk.nest().iter().all(|one| one.step.selected == 0);
-    let targets = walk.components.iter().map(|one| one.len).product::<usize>();
-    if only_entries && worth_searching(walk, row) && targets >= 4 * threads {
+    let threads = parallel::threads().min(max_parts);
+    let only_entries = ordered == 0 && walk.nest().iter().all(|level| level.step.selected == 0);
+    let targets = walk.components.iter().map(|component| component.len).product::<usize>();
+    if only_entries && search_pays(walk, row) && targets >= 4 * threads {
         return (Cut::Targets, threads);
     }
-    // Pieces of rows that are wide even so.
+    // Each piece of a row is still long.
     let pieces = row / threshold(2 << 10, 300);
     let (cut, len) = lens
         .into_iter()
         .chain([(Cut::Inner, pieces)])
         .max_by_key(|(_, len)| *len)
         .unwrap_or((Cut::Entries(1), 1));
-    if len > 1 { (cut, most.min(len)) } else { nothing }
+    if len > 1 { (cut, max_parts.min(len)) } else { whole }
 }

@@ -1,9 +1,9 @@
 //! Nested loops over three strided arrays at once.
 //!
-//! Every operation of the indexed family moves through three arrays: the one
-//! that indices select in (`selected`), the `indices`, and the one that is
-//! walked in their order (`listed`: a gather's output, a scatter's updates). As
-//! nested loops, here for a gather along the second of three axes:
+//! Every operation of the indexed family steps through three arrays: the one that indices
+//! select elements of (`selected`: a gather's data, a scatter's target), the `indices`, and the
+//! one that holds an element for each index (`listed`: a gather's output, a scatter's updates).
+//! A gather along the second of three axes is:
 //!
 //! ```text
 //! for a in 0..data.shape[0]            selected, listed       "shared"
@@ -12,13 +12,16 @@
 //!       listed[a, k, c] = selected[a, indices[k], c]
 //! ```
 //!
-//! [`Axes`] takes the three layouts and is told, axis by axis in their order,
-//! which of them move together. Since each axis is used once and for no more
-//! iterations than it is long, no iteration of the loops leaves an array. A copy between
-//! two arrays is the same without indices.
+//! An *entry* is one iteration of the loops over the indices. A *component* is one of the numbers
+//! of an index: one for each axis that it selects along.
 //!
-//! The loops then run in the order of memory ([`order`]), not in that in which
-//! axes were written, and those that no array jumps between merge into one.
+//! [`Axes`] takes the layouts of the three arrays and is told, axis by axis in order, which axes
+//! of them one loop iterates over together. Each axis is used once, by a loop no longer than the
+//! axis, so all iterations stay in bounds of the arrays. A copy between two arrays is the same
+//! without indices.
+//!
+//! The loops are then ordered by strides ([`order`]), not by axis, and two loops that are one
+//! longer loop in all three arrays are merged.
 
 mod cursor;
 mod order;
@@ -31,27 +34,28 @@ use smallvec::SmallVec;
 
 use super::strided::Layout;
 
-/// One loop: how often, and by how many bytes each iteration moves in each array.
+/// One level of a loop nest: its number of iterations, and the step from one iteration to the
+/// next in each array, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Loop {
     pub(super) len: usize,
     pub(super) step: Offsets,
-    /// Whether entries follow each other that may select the same element: a
-    /// scatter runs them in their order.
+    /// Whether the loop is over entries alone (its step in the selected array is 0). Its
+    /// iterations may select the same element, so a scatter keeps their order.
     pub(super) entries: bool,
 }
 
 impl Loop {
-    /// A loop that runs once.
+    /// A loop of one iteration.
     pub(super) const ONCE: Self = Loop { len: 1, step: Offsets::ZERO, entries: false };
 
-    /// Whether any index is read in this loop.
+    /// Whether the iterations of this loop read different indices, or it is over entries.
     pub(super) fn reads_indices(&self) -> bool {
         self.step.indices != 0 || self.entries
     }
 
-    /// This loop and the one inside it as one, where no array jumps between
-    /// their iterations.
+    /// This loop and the one inside it merged into one, where in each array the step of this loop
+    /// is that of the inner loop times its length.
     #[inline]
     pub(super) fn merged(&self, inner: &Loop) -> Option<Loop> {
         let iterations = inner.len as isize;
@@ -67,8 +71,7 @@ impl Loop {
     }
 }
 
-/// A place in the three arrays, in bytes from their first elements, or a step
-/// from one place to another.
+/// Offsets in bytes into the three arrays, from their first elements; or the steps of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Offsets {
     pub(super) selected: isize,
@@ -79,10 +82,10 @@ pub(super) struct Offsets {
 impl Offsets {
     pub(super) const ZERO: Self = Offsets { selected: 0, indices: 0, listed: 0 };
 
-    /// The place `iterations` steps further on.
+    /// These offsets plus `iterations` times `step`.
     ///
-    /// Places in arrays do not overflow; where an array has no elements they
-    /// may be wrong, and nobody looks there.
+    /// Offsets of elements do not overflow. In an array without elements the result may have
+    /// wrapped around, and is not used.
     #[inline(always)]
     pub(super) fn after(self, iterations: usize, step: Offsets) -> Self {
         let at = |from: isize, by: isize| from.wrapping_add(by.wrapping_mul(iterations as isize));
@@ -93,39 +96,41 @@ impl Offsets {
         }
     }
 
-    /// The place `iterations` steps further back.
+    /// These offsets minus `iterations` times `step`.
     #[inline(always)]
     pub(super) fn before(self, iterations: usize, step: Offsets) -> Self {
         self.after(iterations.wrapping_neg(), step)
     }
 }
 
-/// One of the numbers that make an index: it selects along an axis of `len`
-/// elements that are `step` bytes apart, and stands `at` bytes behind the first
-/// number.
+/// One of the numbers of an index, and the axis that it selects along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Component {
+    /// The length of the selected axis.
     pub(super) len: usize,
+    /// The stride of the selected axis, in bytes.
     pub(super) step: isize,
+    /// The offset in bytes of this number from the first number of its index.
     pub(super) at: isize,
 }
 
 pub(super) type Loops = SmallVec<[Loop; 6]>;
 pub(super) type Components = SmallVec<[Component; 2]>;
 
-/// Says which axes of the three arrays move together, each axis once and in
-/// order.
+/// Builds the loops of an operation: is told which axes of the three arrays one loop iterates
+/// over together, each axis once and in order.
 ///
 /// Invariant: the loops and components of `walk` use the first `next` axes of each array
-/// once each, and no loop is longer than one of its axes.
+/// once each, and no loop is longer than any of its axes.
 #[derive(Debug)]
 pub(crate) struct Axes<'a> {
     selected: Layout<'a>,
     indices: Option<Layout<'a>>,
     listed: Layout<'a>,
+    /// The number of axes of `selected`, `indices` and `listed` that are in use.
     next: [usize; 3],
     walk: Walk,
-    /// Whether some loop runs not even once.
+    /// Whether some loop has no iteration.
     empty: bool,
 }
 
@@ -148,25 +153,25 @@ impl<'a> Axes<'a> {
         }
     }
 
-    /// The next axis of all three arrays.
+    /// Adds a loop over the next axes of all three arrays.
     pub(crate) fn all(&mut self) {
         let [selected, indices] = [self.next_selected(), self.next_indices()];
         self.push(Some(selected), Some(indices));
     }
 
-    /// The next axis of `selected` and `listed`.
+    /// Adds a loop over the next axes of `selected` and `listed`.
     pub(crate) fn shared(&mut self) {
         let selected = self.next_selected();
         self.push(Some(selected), None);
     }
 
-    /// The next axis of `indices` and `listed`.
+    /// Adds a loop over the next axes of `indices` and `listed`.
     pub(crate) fn entries(&mut self) {
         let indices = self.next_indices();
         self.push(None, Some(indices));
     }
 
-    /// Indices select along the next axis of `selected`.
+    /// Adds a component: indices select along the next axis of `selected`.
     pub(crate) fn select(&mut self) {
         let axis = self.next_selected();
         let (len, step) = (self.selected.shape()[axis], self.selected.stride(axis));
@@ -188,6 +193,7 @@ impl<'a> Axes<'a> {
         axis
     }
 
+    /// Adds a loop over the next axis of `listed` and these axes of the other arrays.
     #[inline(always)]
     fn push(&mut self, selected: Option<usize>, indices: Option<usize>) {
         let axis = self.next[2];
@@ -214,8 +220,8 @@ impl<'a> Axes<'a> {
         }
     }
 
-    /// The next axis of `indices`, the last one, holds the numbers of an index:
-    /// one for each selected axis.
+    /// Uses the next axis of `indices`, the last one, for the numbers of an index: one for each
+    /// selected axis.
     pub(crate) fn tuple(&mut self) {
         let axis = self.next_indices();
         let indices = self.indices.unwrap_or(self.listed);
@@ -226,8 +232,7 @@ impl<'a> Axes<'a> {
         }
     }
 
-    /// The loops in row-major order; nothing where some loop runs not even
-    /// once.
+    /// The loops in the order in which they were named; `None` where some loop has no iteration.
     #[inline]
     pub(super) fn finish(&mut self) -> Option<&mut Walk> {
         let rank = |layout: Layout<'_>| layout.shape().len();

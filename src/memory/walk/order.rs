@@ -1,19 +1,18 @@
-//! In which order loops run.
+//! The order of a loop nest.
 //!
-//! Loops are free to run in any order, but for those over entries of a scatter,
-//! which keep theirs. What decides is memory: the loop with the shortest steps
-//! runs innermost, so that cache lines are used whole. A gather looks at the
-//! array that it writes, a scatter at the one that it changes.
+//! The loops may run in any order, except that the loops over the entries of a scatter keep
+//! their order among themselves. The strides decide: the loop with the shortest steps runs
+//! innermost, so that whole cache lines are used. A gather is ordered by the strides of its
+//! output, a scatter by those of its target.
 //!
-//! Where two arrays disagree, as when the rows of a transposed matrix are
-//! gathered, either order touches a cache line for every element. Then one loop
-//! is cut in tiles of a few iterations:
+//! Where the strides of the two arrays disagree, as when the rows of a transposed matrix are
+//! gathered, either order touches a new cache line for every element. Then one loop is tiled:
 //!
 //! ```text
-//! for tile in columns by 16          every line of the data that a tile
-//!   for k in indices                 touches is used by all indices
-//!     for c in tile                  while it is in cache, and 16 neighbours
-//!       output[k, c] = data[k, c]    of the output are written together
+//! for tile in columns by 16          every cache line of the data that a tile
+//!   for k in indices                 touches is used by all indices while it is
+//!     for c in tile                  cached, and 16 neighbouring elements of the
+//!       output[k, c] = data[k, c]    output are written in sequence
 //! ```
 
 use std::ops::Range;
@@ -24,42 +23,51 @@ use crate::memory::indices::CHUNK;
 use crate::parallel;
 use crate::threshold::threshold;
 
-/// Which array's memory the order follows first.
+/// The array whose strides decide the order of the loops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::memory) enum Order {
-    /// That of the output of a gather or a copy. If elements are so many bytes, what is
-    /// transposed on its way is not cut in tiles: the kernel goes through it block by
-    /// block. Other elements are said to have 0.
+    /// The listed array: the output of a gather or a copy. The size of an element in bytes if
+    /// the kernel itself transposes elements of this size block by block, so that loops which
+    /// transpose are not tiled here; otherwise 0.
     Listed(usize),
-    /// That of a scatter's target. If updates are so many bytes, they are transposed where
-    /// they lie across it, in longer tiles; others are said to have 0.
+    /// The selected array: the target of a scatter. The size of an update in bytes if the
+    /// kernel transposes updates of this size, for which tiles are longer; otherwise 0.
     Selected(usize),
 }
 
-/// Loops in the order in which they run, and what each does.
+/// A loop nest in the order in which it runs, and the role of each loop. In `loops` they stand
+/// in the order shared, outer, nest, inner. They run as
+///
+/// ```text
+/// for chunk of iterations of nest     entries, whose indices are resolved here
+///   for iteration of shared
+///     for iteration of outer          from here on by the kernel
+///       for entry in chunk
+///         for iteration of inner      the elements of a row
+/// ```
 #[derive(Debug, Clone)]
 pub(in crate::memory) struct Walk {
-    /// Where the loops start.
+    /// Offsets in bytes at which the loops start.
     pub(in crate::memory) base: Offsets,
     pub(in crate::memory) components: Components,
-    /// The innermost of the shared loops, which kernels run themselves.
+    /// The innermost of the loops outside `nest`, which kernels run themselves.
     pub(in crate::memory) outer: Loop,
-    /// The loop over the elements of a row, inside all that read indices.
+    /// The loop over the elements of a row, inside all loops that read indices.
     pub(in crate::memory) inner: Loop,
     /// All loops, outermost first.
     pub(in crate::memory) loops: Loops,
-    /// How many of them are shared, and how many iterations these take.
+    /// The number of shared loops, which come first in `loops`, and the product of their lengths.
     shared: (usize, usize),
-    /// Which of them are over entries, and how many iterations these take.
+    /// The range in `loops` of the loops over entries, and the product of their lengths.
     nest: (Range<usize>, usize),
 }
 
-/// Loops of up to so many iterations are few: in which order memory is read does not
-/// matter, and all entries are a chunk.
+/// The largest number of iterations for which the order of loops does not matter for speed, and
+/// all entries are one chunk.
 pub(in crate::memory) const FEW: usize = threshold(256, 4);
 
 impl Walk {
-    /// Loops that were given in row-major order, not yet in that of memory.
+    /// A nest in the order in which its loops were named (row-major), not yet ordered by strides.
     #[inline]
     pub(super) fn of(loops: Loops, components: Components) -> Self {
         let (outer, inner) = (Loop::ONCE, Loop::ONCE);
@@ -67,7 +75,7 @@ impl Walk {
         Walk { base, components, outer, inner, loops, shared: (0, 1), nest: (0..0, 1) }
     }
 
-    /// Adds a loop inside all others.
+    /// Adds a loop inside all others; merges it into the innermost one where that is possible.
     #[inline]
     pub(super) fn push(&mut self, inner: Loop) {
         if let Some(last) = self.loops.last_mut() {
@@ -79,8 +87,8 @@ impl Walk {
         self.loops.push(inner);
     }
 
-    /// The loops in the order of memory, and those that remain where one was
-    /// cut in tiles.
+    /// The loops ordered by strides; and, where one was tiled, a second walk over the iterations
+    /// of it that make no whole tile.
     pub(in crate::memory) fn new(
         loops: Loops,
         components: Components,
@@ -88,18 +96,18 @@ impl Walk {
     ) -> (Self, Option<Box<Self>>) {
         let mut walk = Walk::of(loops, components);
         merge(&mut walk.loops);
-        let rest = walk.order(order);
-        (walk, rest)
+        let remainder = walk.order(order);
+        (walk, remainder)
     }
 
-    /// Loops that read no indices, outside all that do: what indices select is
-    /// worked out once for all their iterations.
+    /// The loops that read no indices and run outside all loops that do, except
+    /// [`outer`](Self::outer): indices are resolved once for all their iterations.
     #[inline]
     pub(in crate::memory) fn shared(&self) -> &[Loop] {
         &self.loops[..self.shared.0]
     }
 
-    /// How many iterations the shared loops take.
+    /// The number of iterations of the shared loops.
     #[inline]
     pub(in crate::memory) fn shared_iterations(&self) -> usize {
         self.shared.1
@@ -111,72 +119,74 @@ impl Walk {
         &self.loops[self.nest.0.clone()]
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[inline]
     pub(in crate::memory) fn entries(&self) -> usize {
         self.nest.1
     }
 
-    /// How many rows all loops but the innermost make.
+    /// The number of rows: iterations of all loops except `inner`.
     #[inline]
     pub(in crate::memory) fn rows(&self) -> usize {
         self.shared_iterations() * self.outer.len * self.entries()
     }
 
-    /// Whether the loops are so few, over elements of so many bytes, that one
-    /// thread resolves all entries before it uses the first.
+    /// Whether the nest, over elements of `size` bytes, is so small that one thread resolves all
+    /// entries before it uses the first.
     pub(in crate::memory) fn is_at_once(&self, size: usize) -> bool {
         const BYTES: usize = 64;
         iterations(&self.loops).saturating_mul(size.max(BYTES)) <= FEW * BYTES
     }
 
-    /// Whether what indices select [is spread](is_spread).
+    /// [`is_spread`] for the components of this walk.
     #[inline]
     pub(in crate::memory) fn is_spread(&self) -> bool {
         is_spread(&self.components)
     }
 
-    /// Whether what indices select [is far](is_far) apart.
+    /// [`is_far`] for the components and the rows of this walk.
     #[inline]
     pub(in crate::memory) fn is_far(&self) -> bool {
         is_far(&self.components, self.inner.len)
     }
 
-    /// Whether the list comes from further away than [asking for it costs](cpu::is_long).
+    /// Whether the indices and the listed array span so many bytes that
+    /// [prefetching them pays](cpu::is_long).
     pub(in crate::memory) fn is_long(&self) -> bool {
-        cpu::is_long(self.passing())
+        cpu::is_long(self.sequential_bytes())
     }
 
-    /// How many bytes of indices and the list are gone through.
-    fn passing(&self) -> usize {
-        let bytes = |one: &Loop| {
-            let Offsets { indices, listed, .. } = one.step;
-            one.len.saturating_mul(indices.unsigned_abs().saturating_add(listed.unsigned_abs()))
+    /// The bytes of the indices and of the listed array together that the loop with the largest
+    /// span steps over.
+    fn sequential_bytes(&self) -> usize {
+        let bytes = |level: &Loop| {
+            let Offsets { indices, listed, .. } = level.step;
+            level.len.saturating_mul(indices.unsigned_abs().saturating_add(listed.unsigned_abs()))
         };
         self.loops.iter().map(bytes).max().unwrap_or(0)
     }
 
-    /// How many bytes what indices select lies apart.
+    /// The number of bytes that the longest of the selected axes spans.
     pub(in crate::memory) fn reach(&self) -> usize {
         reach(&self.components)
     }
 
-    /// Puts loops in the order of memory. Where one is cut in tiles, what makes
-    /// no whole tile is left to a walk of its own.
+    /// Orders the loops by strides. Where one is tiled, returns a walk over the iterations of it
+    /// that make no whole tile.
     #[inline]
     pub(in crate::memory) fn order(&mut self, order: Order) -> Option<Box<Self>> {
-        let cut = if self.loops.len() > 1 { self.sort(order) } else { None };
-        self.arrange();
-        cut.filter(|cut| cut.rest > 0).map(|cut| self.rest(cut))
+        let tiling = if self.loops.len() > 1 { self.sort(order) } else { None };
+        self.assign_roles();
+        tiling.filter(|tiling| tiling.remainder > 0).map(|tiling| self.remainder(tiling))
     }
 
-    /// Sorts loops, and cuts one in tiles where that pays.
-    fn sort(&mut self, order: Order) -> Option<Cut> {
+    /// Sorts the loops, and tiles one where that pays.
+    fn sort(&mut self, order: Order) -> Option<Tiling> {
         let moved = match order {
-            Order::Listed(_) => sort(&mut self.loops, |one| one.step.listed.unsigned_abs()),
+            Order::Listed(_) => sort(&mut self.loops, |level| level.step.listed.unsigned_abs()),
             Order::Selected(_) => {
-                let keys = Keys::new(&self.components).or_of_updates(&self.loops);
-                sort(&mut self.loops, |one| keys.selected(one))
+                let keys = SortKeys::new(&self.components).or_by_updates(&self.loops);
+                sort(&mut self.loops, |level| keys.selected(level))
             }
         };
         if moved {
@@ -185,25 +195,26 @@ impl Walk {
         if iterations(&self.loops) <= FEW {
             return None;
         }
-        tile(&mut self.loops, Keys::new(&self.components), order)
+        tile(&mut self.loops, SortKeys::new(&self.components), order)
     }
 
+    /// The walk over the iterations of a tiled loop that make no whole tile.
     #[cold]
-    fn rest(&self, cut: Cut) -> Box<Self> {
+    fn remainder(&self, tiling: Tiling) -> Box<Self> {
         let mut loops = self.loops.clone();
-        loops.remove(cut.tiles);
+        loops.remove(tiling.tiles);
         if let Some(inner) = loops.last_mut() {
-            inner.len = cut.rest;
+            inner.len = tiling.remainder;
         }
-        let mut rest = Walk::of(loops, self.components.clone());
-        rest.base = cut.base;
-        rest.arrange();
-        Box::new(rest)
+        let mut remainder = Walk::of(loops, self.components.clone());
+        remainder.base = tiling.base;
+        remainder.assign_roles();
+        Box::new(remainder)
     }
 
-    /// Gives each loop its task.
+    /// Divides `loops` into the shared loops, `outer`, `nest` and `inner`.
     #[inline]
-    fn arrange(&mut self) {
+    fn assign_roles(&mut self) {
         let mut around = &self.loops[..];
         if let Some((last, others)) = around.split_last() {
             if !last.reads_indices() {
@@ -223,86 +234,104 @@ impl Walk {
     }
 }
 
-/// Whether what indices select lies further apart than the caches near a core reach.
+/// Whether the selected axes span at least half of the L2 cache, so that selected elements are
+/// often not in L2.
 #[inline]
 pub(in crate::memory) fn is_spread(components: &[Component]) -> bool {
     reach(components) >= of_caches(|caches| caches.second / 2, 128)
 }
 
-/// The same of the caches that cores share, of rows of so many elements: these wait longer if they
-/// are in no cache, and gain from less on.
+/// Whether the selected axes span so much of the last-level cache that selected rows of `row`
+/// elements are often in no cache. A row that misses all caches takes longer to load than a
+/// single element, so prefetching rows pays from a smaller span on.
 #[inline]
 pub(in crate::memory) fn is_far(components: &[Component], row: usize) -> bool {
     let part = |caches: Caches| if row > 1 { caches.last / 8 * 3 } else { caches.last / 2 };
     reach(components) >= of_caches(part, 512)
 }
 
+/// The number of bytes that the longest of the selected axes spans.
 fn reach(components: &[Component]) -> usize {
-    let reach = |one: &Component| one.len.saturating_mul(one.step.unsigned_abs());
-    components.iter().map(reach).max().unwrap_or(0)
+    let span = |component: &Component| component.len.saturating_mul(component.step.unsigned_abs());
+    components.iter().map(span).max().unwrap_or(0)
 }
 
 impl Walk {
-    /// Whether each iteration of the shared loops goes through all entries before the next, though
-    /// it looks their indices up again: what it selects among then stays near the core, or at
-    /// least its pages do, where what all iterations of a thread select among has no room.
+    /// Whether each iteration of the shared loops iterates over all entries before the next
+    /// iteration starts, although it resolves their indices again:
+    ///
+    /// ```text
+    /// for lane in shared { for chunk of entries { .. } }     lane by lane
+    /// for chunk of entries { for lane in shared { .. } }     otherwise
+    /// ```
+    ///
+    /// The elements that one lane selects among then stay in the caches, or at least their pages
+    /// in the TLB, where those that all lanes of a thread select among do not fit.
     fn is_lane_by_lane(&self, shared: &[Loop], entries: &[Loop]) -> bool {
-        /// What an iteration selects among, where that comes back to the first cache with each chunk.
-        const FIRST: usize = threshold(32 << 10, 16);
-        let apart = |one: &Loop| one.step.selected.unsigned_abs().saturating_mul(one.len - 1);
-        let all = shared.iter().map(apart).fold(0, usize::saturating_add);
-        // Below that on one thread or two it gained nothing. Rows are asked for ahead of time.
-        let caches = if self.inner.len == 1 { 4 } else { 6 };
-        all > 0
+        /// Bytes of L1. A lane that spans less is cheaply loaded to L1 again with each chunk.
+        const L1: usize = threshold(32 << 10, 16);
+        let span = |level: &Loop| level.step.selected.unsigned_abs().saturating_mul(level.len - 1);
+        let total = shared.iter().map(span).fold(0, usize::saturating_add);
+        // Multiples of L2 that the lanes of a thread span. Below these nothing was gained on one
+        // thread or on two; the limit for rows is higher since rows are prefetched.
+        let factor = if self.inner.len == 1 { 4 } else { 6 };
+        total > 0
             && iterations(entries) > CHUNK
-            && self.reach() >= FIRST
-            && all / parallel::threads() >= of_caches(|caches| caches.second, 8) * caches
+            && self.reach() >= L1
+            && total / parallel::threads() >= of_caches(|caches| caches.second, 8) * factor
     }
 }
 
 /// Bytes of a cache line.
 const LINE: usize = threshold(64, 16);
 
-/// How far the iterations of a loop are apart.
+/// The keys by which loops are sorted: distances in bytes from one iteration to the next.
 #[derive(Clone, Copy)]
-struct Keys {
-    /// The least step along a selected axis: entries are that far apart.
-    across: usize,
+struct SortKeys {
+    /// The key in the selected array of loops over entries: the least step, other than 0, of a
+    /// selected axis; 0 where there is none.
+    entry_step: usize,
 }
 
-impl Keys {
+impl SortKeys {
     #[inline]
     fn new(components: &[Component]) -> Self {
-        let steps = components.iter().map(|one| one.step.unsigned_abs());
-        Keys { across: steps.filter(|&step| step != 0).min().unwrap_or(0) }
+        let steps = components.iter().map(|component| component.step.unsigned_abs());
+        SortKeys { entry_step: steps.filter(|&step| step != 0).min().unwrap_or(0) }
     }
 
-    /// Where all entries select one place, as along axes of one element, a target does not
-    /// say where their loop belongs, and updates do: outside the loops with shorter steps.
-    /// Innermost, each update would wait for the one before it: maxima of 33 rows of 6744
-    /// `f32` took 745 us, and take 24.
+    /// These keys, but where all entries select the same element (selected axes of length 1),
+    /// keys that put the loops over entries outside the loops with shorter steps in the updates:
+    /// the target's strides say nothing about where to put them. Innermost, each update would
+    /// wait for the store of the one before it (store-to-load forwarding): maxima of 33 rows of
+    /// 6744 `f32` 745 -> 24 us.
     #[inline]
-    fn or_of_updates(self, loops: &[Loop]) -> Self {
-        if self.across != 0 {
+    fn or_by_updates(self, loops: &[Loop]) -> Self {
+        if self.entry_step != 0 {
             return self;
         }
-        let entries = loops.iter().filter(|one| one.entries).map(|one| self.listed(one)).min();
-        let shorter = |one: &&Loop| !one.entries && Some(self.listed(one)) < entries;
-        let across = loops.iter().filter(shorter).map(|one| self.selected(one) + 1).max();
-        Keys { across: across.unwrap_or(0) }
+        let entries =
+            loops.iter().filter(|level| level.entries).map(|level| self.listed(level)).min();
+        let shorter = |level: &&Loop| !level.entries && Some(self.listed(level)) < entries;
+        let entry_step = loops.iter().filter(shorter).map(|level| self.selected(level) + 1).max();
+        SortKeys { entry_step: entry_step.unwrap_or(0) }
     }
 
-    fn selected(self, one: &Loop) -> usize {
-        if one.entries { self.across } else { one.step.selected.unsigned_abs() }
+    /// The distance between iterations of a loop in the selected array.
+    fn selected(self, level: &Loop) -> usize {
+        if level.entries { self.entry_step } else { level.step.selected.unsigned_abs() }
     }
 
-    fn listed(self, one: &Loop) -> usize {
-        one.step.listed.unsigned_abs()
+    /// The distance between iterations of a loop in the listed array.
+    fn listed(self, level: &Loop) -> usize {
+        level.step.listed.unsigned_abs()
     }
 }
 
-/// Sorts by falling key; equal keys keep their order, and so do entries, which
-/// all have one key where their order matters. Tells whether any loop moved.
+/// Sorts loops by descending key; returns whether any loop moved.
+///
+/// The sort is stable. Loops over entries, whose order among themselves must not change in a
+/// scatter, all have the same key there.
 #[inline]
 fn sort(loops: &mut [Loop], key: impl Fn(&Loop) -> usize) -> bool {
     let mut moved = false;
@@ -317,7 +346,7 @@ fn sort(loops: &mut [Loop], key: impl Fn(&Loop) -> usize) -> bool {
     moved
 }
 
-/// Merges loops that no array jumps between.
+/// Merges each loop with the one inside it where the two [make one longer loop](Loop::merged).
 #[inline]
 pub(in crate::memory) fn merge(loops: &mut Loops) {
     loops.dedup_by(|inner, outer| match outer.merged(inner) {
@@ -329,55 +358,65 @@ pub(in crate::memory) fn merge(loops: &mut Loops) {
     });
 }
 
-/// A loop that was cut in tiles.
+/// How a loop was tiled.
 #[derive(Clone, Copy)]
-struct Cut {
-    /// The place of the loop over whole tiles.
+struct Tiling {
+    /// The index of the loop over whole tiles.
     tiles: usize,
-    /// Turns that make no whole tile, and where they start.
-    rest: usize,
+    /// The number of iterations that make no whole tile.
+    remainder: usize,
+    /// Offsets in bytes at which these iterations start.
     base: Offsets,
 }
 
-/// Bytes of a tile of updates that are transposed.
+/// Bytes of a row of a tile of updates that the kernel transposes.
 const WIDE: usize = threshold(256, 32);
 
-/// Turns of a tile whose iterations are `step` bytes apart: some lines of the array
-/// that it is written to or read from in order.
+/// The number of iterations of a tile, whose elements are `step` bytes from one iteration to the
+/// next: as many as share a cache line, within fixed bounds.
 fn tile_len(step: usize) -> usize {
     (LINE / step.max(1)).clamp(threshold(8, 2), threshold(32, 4))
 }
 
-/// Whether the loops `across` and `down` go through a matrix that is transposed on its way,
-/// of elements whose size there are blocks for: all entries of one loop, or none.
-fn is_transposed(loops: &[Loop], [across, down]: [usize; 2], keys: Keys, size: usize) -> bool {
-    /// Runs of fewer entries are put together, from wherever they lie.
+/// Whether two loops run over a matrix that is transposed between the selected and the listed
+/// array, of elements of a size that kernels transpose in blocks.
+///
+/// `fastest_selected` and `fastest_listed` are the indices of the loops with the shortest steps
+/// in the respective array. Either all entries are iterations of the second of them, or each
+/// entry selects a matrix of its own, or there are no entries.
+fn is_transposed(
+    loops: &[Loop],
+    [fastest_selected, fastest_listed]: [usize; 2],
+    keys: SortKeys,
+    size: usize,
+) -> bool {
+    /// Shorter runs that share an index are put together with others in one tile, at offsets
+    /// without a constant stride (`LONG_RUN` in `indexed.rs`).
     const RUN: usize = 16;
-    let selecting = loops.iter().filter(|one| one.reads_indices()).count();
-    let (across, down) = (&loops[across], &loops[down]);
+    let reading = loops.iter().filter(|level| level.reads_indices()).count();
+    let (across, down) = (&loops[fastest_selected], &loops[fastest_listed]);
     let (near, far) = (keys.selected(across), keys.selected(down));
-    let runs =
-        if down.reads_indices() { selecting == 1 } else { selecting == 0 || across.len >= RUN };
+    let runs = if down.reads_indices() { reading == 1 } else { reading == 0 || across.len >= RUN };
     let dense = down.step.listed == size as isize && near < far;
     dense && runs && !across.reads_indices() && transposes(size, near, !down.reads_indices())
 }
 
-/// Cuts a loop in tiles where two arrays disagree about which loop runs
+/// Tiles a loop where the strides of the two arrays disagree about which loop should run
 /// innermost.
 #[inline(never)]
-fn tile(loops: &mut Loops, keys: Keys, order: Order) -> Option<Cut> {
-    let nearest = |key: &dyn Fn(&Loop) -> usize| {
+fn tile(loops: &mut Loops, keys: SortKeys, order: Order) -> Option<Tiling> {
+    let fastest = |key: &dyn Fn(&Loop) -> usize| {
         (0..loops.len()).filter(|&at| key(&loops[at]) != 0).min_by_key(|&at| key(&loops[at]))
     };
-    let near_selected = nearest(&|one| keys.selected(one))?;
-    let near_listed = nearest(&|one| keys.listed(one))?;
-    let pair = [near_selected, near_listed];
+    let fastest_selected = fastest(&|level| keys.selected(level))?;
+    let fastest_listed = fastest(&|level| keys.listed(level))?;
+    let pair = [fastest_selected, fastest_listed];
     let (Order::Listed(size) | Order::Selected(size)) = order;
     let scatters = matches!(order, Order::Selected(_));
-    let (across, down) = (&loops[near_selected], &loops[near_listed]);
+    let (across, down) = (&loops[fastest_selected], &loops[fastest_listed]);
     let blocks = is_transposed(loops, pair, keys, size)
         && (!scatters || across.step.selected == size as isize);
-    let disagree = near_selected != near_listed
+    let disagree = fastest_selected != fastest_listed
         && keys.selected(down) >= LINE
         && keys.listed(across) >= LINE
         && keys.selected(across) < LINE
@@ -385,37 +424,37 @@ fn tile(loops: &mut Loops, keys: Keys, order: Order) -> Option<Cut> {
     if !disagree && !blocks {
         return None;
     }
-    let (cut, partner) = if !loops[near_listed].reads_indices() {
-        (near_listed, near_selected)
-    } else if !loops[near_selected].entries {
-        (near_selected, near_listed)
+    let (tiled, partner) = if !loops[fastest_listed].reads_indices() {
+        (fastest_listed, fastest_selected)
+    } else if !loops[fastest_selected].entries {
+        (fastest_selected, fastest_listed)
     } else {
         return None;
     };
-    let last_entries = loops.iter().rposition(|one| one.entries);
+    let last_entries = loops.iter().rposition(|level| level.entries);
     if scatters && loops[partner].entries && last_entries != Some(partner) {
         return None;
     }
-    let (strip, partner_loop) = (loops[cut], loops[partner]);
-    loops.remove(cut.max(partner));
-    loops.remove(cut.min(partner));
-    if strip.reads_indices() && partner_loop.reads_indices() {
-        // An index for each element: lanes one by one, whose lines wait in the second
-        // cache for the next lane. In tiles, few updates or results in a row would
-        // follow each other.
-        loops.extend([strip, partner_loop]);
+    let (tiled_loop, partner_loop) = (loops[tiled], loops[partner]);
+    loops.remove(tiled.max(partner));
+    loops.remove(tiled.min(partner));
+    if tiled_loop.reads_indices() && partner_loop.reads_indices() {
+        // Each element has its own index: lane by lane, so that the cache lines of a lane stay
+        // in L2 until the next lane uses them. Tiles would make runs of only a few contiguous
+        // updates or results.
+        loops.extend([tiled_loop, partner_loop]);
         return None;
     }
-    let step = keys.listed(&strip).min(keys.selected(&strip));
+    let step = keys.listed(&tiled_loop).min(keys.selected(&tiled_loop));
     let len = if blocks && scatters { WIDE / size } else { tile_len(step) };
-    if (blocks && !scatters) || strip.len < 2 * len {
-        loops.extend([partner_loop, strip]);
+    if (blocks && !scatters) || tiled_loop.len < 2 * len {
+        loops.extend([partner_loop, tiled_loop]);
         return None;
     }
-    let tiles = strip.len / len;
-    let base = Offsets::ZERO.after(tiles * len, strip.step);
-    let across = Loop { len: tiles, step: Offsets::ZERO.after(len, strip.step), ..strip };
-    let at = loops.len();
-    loops.extend([across, partner_loop, Loop { len, ..strip }]);
-    Some(Cut { tiles: at, rest: strip.len % len, base })
+    let tiles = tiled_loop.len / len;
+    let base = Offsets::ZERO.after(tiles * len, tiled_loop.step);
+    let outer = Loop { len: tiles, step: Offsets::ZERO.after(len, tiled_loop.step), ..tiled_loop };
+    let position = loops.len();
+    loops.extend([outer, partner_loop, Loop { len, ..tiled_loop }]);
+    Some(Tiling { tiles: position, remainder: tiled_loop.len % len, base })
 }

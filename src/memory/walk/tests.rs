@@ -1,5 +1,4 @@
-//! All walks over a few small loops, held against loops that run as they are
-//! written.
+//! All walks over a few small loops, compared with plain nested loops in row-major order.
 
 use std::collections::HashMap;
 
@@ -7,13 +6,13 @@ use super::{Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, it
 
 const ZERO: Offsets = Offsets::ZERO;
 
-/// The places of nested loops in row-major order.
+/// The offsets of all iterations of nested loops in row-major order.
 fn places(loops: &[Loop], base: Offsets) -> Vec<Offsets> {
     let Some((first, rest)) = loops.split_first() else { return vec![base] };
     (0..first.len).flat_map(|iteration| places(rest, base.after(iteration, first.step))).collect()
 }
 
-/// The places of a walk in the order in which they are reached.
+/// The offsets of all iterations of a walk in the order in which it runs.
 fn walked(walk: &Walk) -> Vec<Offsets> {
     let mut loops = walk.shared().to_vec();
     loops.push(walk.outer);
@@ -23,7 +22,7 @@ fn walked(walk: &Walk) -> Vec<Offsets> {
     places(&loops, walk.base)
 }
 
-/// All lists of so many of these values.
+/// All lists of `count` of these values.
 fn lists<T: Copy>(values: &[T], count: usize) -> Vec<Vec<T>> {
     if count == 0 {
         return vec![vec![]];
@@ -32,7 +31,8 @@ fn lists<T: Copy>(values: &[T], count: usize) -> Vec<Vec<T>> {
     lists(values, count - 1).into_iter().flat_map(longer).collect()
 }
 
-/// Row-major strides of elements of 8 bytes where axes lie in this order.
+/// Strides in bytes of a contiguous array of elements of 8 bytes whose axes, outermost first in
+/// memory, are `order`.
 fn strides(lens: &[usize], order: &[usize]) -> Vec<isize> {
     let mut strides = vec![0; lens.len()];
     let mut next = 8;
@@ -43,23 +43,27 @@ fn strides(lens: &[usize], order: &[usize]) -> Vec<isize> {
     strides
 }
 
-/// What a loop moves through.
+/// Which arrays a loop steps through besides `listed`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Through {
+    /// `selected`.
     Shared,
+    /// `selected` and `indices`.
     All,
+    /// `indices`.
     Entries,
 }
 
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-/// Loops over three arrays, whose axes lie in memory in these orders.
+/// Loops over three arrays; `selected` and `listed` are the memory orders of the axes of two of
+/// them, as positions in `ORDERS`.
 fn loops(lens: &[usize], through: &[Through], selected: usize, listed: usize) -> Loops {
     let steps = [selected, listed].map(|order| strides(lens, &ORDERS[order]));
     let indices = strides(lens, &ORDERS[0]);
-    // Every other order lies backward along the first axis.
+    // For every other order the first axis has a negative stride.
     let sign = |axis: usize| if axis == 0 && selected % 2 == 1 { -1 } else { 1 };
-    let one = |axis: usize| {
+    let level = |axis: usize| {
         let (reads, entries) =
             (through[axis] != Through::Shared, through[axis] == Through::Entries);
         let selected = if entries { 0 } else { sign(axis) * steps[0][axis] };
@@ -67,10 +71,10 @@ fn loops(lens: &[usize], through: &[Through], selected: usize, listed: usize) ->
         let step = Offsets { selected, indices, listed: steps[1][axis] };
         Loop { len: lens[axis], step, entries }
     };
-    (0..lens.len()).map(one).filter(|one| one.len > 1).collect()
+    (0..lens.len()).map(level).filter(|level| level.len > 1).collect()
 }
 
-/// What each target receives, in which order.
+/// For each target the offsets of its indices and updates, in the order in which they come.
 fn received(places: &[Offsets]) -> HashMap<isize, Vec<(isize, isize)>> {
     let mut received: HashMap<_, Vec<_>> = HashMap::new();
     for at in places {
@@ -79,8 +83,8 @@ fn received(places: &[Offsets]) -> HashMap<isize, Vec<(isize, isize)>> {
     received
 }
 
-/// Whatever the order of memory, merged and cut in tiles, a walk reaches each
-/// place once, and each target receives its updates in their order.
+/// Whatever the strides, and with loops merged and tiled, a walk runs each iteration once, and
+/// each target of a scatter receives its updates in order.
 #[test]
 #[cfg_attr(miri, ignore)]
 fn walks_reach_every_place_once() {
@@ -122,7 +126,7 @@ fn iterations_of(lens: &[usize]) -> usize {
     lens.iter().product()
 }
 
-/// All pairs of loops with few iterations and short steps.
+/// Checks all pairs of loops with few iterations and short steps.
 #[test]
 #[cfg_attr(miri, ignore)]
 fn merged_loops_reach_the_same_places_in_the_same_order() {
@@ -132,12 +136,12 @@ fn merged_loops_reach_the_same_places_in_the_same_order() {
         for selected in &steps {
             for indices in &steps {
                 for listed in &steps {
-                    let one = |k: usize| {
+                    let level = |k: usize| {
                         let (selected, indices) = (selected[k], indices[k]);
                         let step = Offsets { selected, indices, listed: listed[k] };
                         Loop { len: lens[k], step, entries: false }
                     };
-                    let mut loops: Loops = [one(0), one(1)].into_iter().collect();
+                    let mut loops: Loops = [level(0), level(1)].into_iter().collect();
                     let expected = places(&loops, ZERO);
                     merge(&mut loops);
                     merged += 2 - loops.len();
@@ -149,7 +153,7 @@ fn merged_loops_reach_the_same_places_in_the_same_order() {
     assert!(merged > 100, "{merged}");
 }
 
-/// From every iteration on, taken in pieces of every size.
+/// Starts a cursor at every iteration, and takes runs with every limit.
 #[test]
 #[cfg_attr(miri, ignore)]
 fn cursors_go_where_loops_go() {
@@ -163,13 +167,13 @@ fn cursors_go_where_loops_go() {
             .collect();
         let all = places(&loops, ZERO);
         for first in 0..all.len() {
-            for most in 1..=5 {
+            for limit in 1..=5 {
                 let mut cursor = Cursor::new(&loops, ZERO, first);
                 let mut reached = vec![];
-                // On beyond the end, where it starts again.
+                // Also past the end, where the cursor starts again at the first iteration.
                 while reached.len() < 2 * all.len() {
-                    let (at, count) = cursor.take(most);
-                    assert!((1..=most).contains(&count));
+                    let (at, count) = cursor.take(limit);
+                    assert!((1..=limit).contains(&count));
                     reached.extend((0..count).map(|iteration| at.after(iteration, loops[2].step)));
                 }
                 let expected = all.iter().cycle().skip(first);

@@ -1,16 +1,16 @@
-//! Kernels over slots.
+//! Kernels that change slots.
 
 use super::kinds::Wide;
-use super::runs::{STAGE, Stage, gathered};
+use super::runs::{STAGE, Stage, contiguous};
 use crate::memory::combine::apply::elements;
 use crate::memory::tile::{Kernel, NextIndices, Places, Steps, Tile};
 
-/// Adds updates (listed) to slots (selected): a stage of updates becomes values,
-/// or slots, which are added by the kernel of their type.
-pub(super) struct Adds<'w>(pub(super) &'w Wide);
+/// Adds updates (listed) to slots (selected): some updates at a time are converted
+/// to values, or to slots, in a buffer, and added from there by [`Wide::add`].
+pub(super) struct AddToSlots<'w>(pub(super) &'w Wide);
 
 #[allow(unsafe_code)]
-impl Kernel for Adds<'_> {
+impl Kernel for AddToSlots<'_> {
     unsafe fn run(&self, tile: &Tile<'_>) {
         let wide = self.0;
         if wide.convert.is_none() && !wide.adds_slots {
@@ -23,15 +23,15 @@ impl Kernel for Adds<'_> {
             let outer = Steps { len: 1, selected: 0, listed: 0 };
             let iteration = Tile { selected, listed, outer, ..*tile };
             if inner.len <= STAGE {
-                let (count, most) = (iteration.offsets.len(), STAGE / inner.len);
-                for first in (0..count).step_by(most) {
-                    let mut part = iteration.part(first..count.min(first + most));
+                let (count, max_entries) = (iteration.offsets.len(), STAGE / inner.len);
+                for first in (0..count).step_by(max_entries) {
+                    let mut part = iteration.part(first..count.min(first + max_entries));
                     if !part.next.start.is_null() {
                         let by = part.next.step.wrapping_mul(first as isize);
                         part.next.start = part.next.start.wrapping_offset(by);
                     }
                     // SAFETY: the caller's promise, for some of the entries.
-                    unsafe { self.stage(&part) };
+                    unsafe { self.add_staged(&part) };
                 }
                 continue;
             }
@@ -47,7 +47,7 @@ impl Kernel for Adds<'_> {
                         ..part
                     };
                     // SAFETY: the caller's promise, for some of the elements.
-                    unsafe { self.stage(&piece) };
+                    unsafe { self.add_staged(&piece) };
                 }
             }
         }
@@ -57,25 +57,25 @@ impl Kernel for Adds<'_> {
 }
 
 #[allow(unsafe_code)]
-impl Adds<'_> {
-    /// Adds the updates of a tile of one iteration.
+impl AddToSlots<'_> {
+    /// Adds the updates of a tile of one iteration, by way of the buffers.
     ///
     /// # Safety
-    /// That of [`Kernel::run`], and there are no more than [`STAGE`].
-    unsafe fn stage(&self, tile: &Tile<'_>) {
+    /// That of [`Kernel::run`], and the tile has no more than [`STAGE`] elements.
+    unsafe fn add_staged(&self, tile: &Tile<'_>) {
         let wide = self.0;
         let mut stages = [Stage::new(), Stage::new(), Stage::new()];
         let (entries, row) = (tile.offsets.len(), tile.inner.len);
         let size = if wide.adds_slots { wide.slot } else { wide.value };
-        // SAFETY: the caller's promise; stages have room for so many.
+        // SAFETY: the caller's promise; each buffer holds `STAGE` elements, values or slots.
         unsafe {
-            if let Some(step) = together(tile) {
-                self.addends(tile.listed, step, entries * row, &mut stages, 0);
+            if let Some(step) = common_step(tile) {
+                self.convert(tile.listed, step, entries * row, &mut stages, 0);
             } else {
                 for entry in 0..entries {
                     let listed = tile.listed.wrapping_offset(tile.places.at(entry));
                     let at = entry * row * size;
-                    self.addends(listed, tile.inner.listed, row, &mut stages, at);
+                    self.convert(listed, tile.inner.listed, row, &mut stages, at);
                 }
             }
             (wide.add)(&Tile {
@@ -88,12 +88,13 @@ impl Adds<'_> {
         }
     }
 
-    /// Makes updates to what is added to slots: in the last stage, from so many
-    /// bytes on.
+    /// Converts `len` updates, of which each is `step` bytes behind the one before, to what is
+    /// added to slots: into the last buffer, from byte `at` on.
     ///
     /// # Safety
-    /// So many updates can be read, so far apart, and stages have room for them.
-    unsafe fn addends(
+    /// `len` updates can be read, `step` bytes from one to the next, and each buffer has room for
+    /// `len`, the last one from byte `at` on.
+    unsafe fn convert(
         &self,
         updates: *const u8,
         step: isize,
@@ -104,7 +105,7 @@ impl Adds<'_> {
         let wide = self.0;
         // SAFETY: the caller's promise.
         unsafe {
-            let from = gathered(updates, step, wide.element, len, gather.start());
+            let from = contiguous(updates, step, wide.element, len, gather.start());
             let to = addends.start().add(at);
             match (wide.convert, wide.lift.filter(|_| wide.adds_slots)) {
                 (Some((widen, _)), Some((lift, _))) => {
@@ -119,25 +120,26 @@ impl Adds<'_> {
     }
 }
 
-/// How far apart the updates of a tile are, where all are as far.
-fn together(tile: &Tile<'_>) -> Option<isize> {
+/// The distance in bytes between the updates of a tile, where all are evenly spaced from
+/// `tile.listed` on.
+fn common_step(tile: &Tile<'_>) -> Option<isize> {
     let Steps { len, listed, .. } = tile.inner;
     match tile.places {
         Places::Every(step) if len == 1 => Some(step),
         Places::Every(step) if step == listed.wrapping_mul(len as isize) => Some(listed),
         _ if tile.offsets.len() == 1 => {
-            // The one place need not be that of the tile.
+            // The place of the only entry need not be 0, where the tile begins.
             (tile.places.at(0) == 0).then_some(listed)
         }
         _ => None,
     }
 }
 
-/// Starts slots (selected) anew.
-pub(super) struct Anew<'w>(pub(super) &'w Wide);
+/// Makes slots (selected) empty.
+pub(super) struct ClearSlots<'w>(pub(super) &'w Wide);
 
 #[allow(unsafe_code)]
-impl Kernel for Anew<'_> {
+impl Kernel for ClearSlots<'_> {
     unsafe fn run(&self, tile: &Tile<'_>) {
         let Wide { slot: size, empty, .. } = *self.0;
         // SAFETY: the caller's promise, for slots of this size.

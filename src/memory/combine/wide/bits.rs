@@ -1,5 +1,5 @@
-//! How large integers are: sums of small ones fit in slots of 64 bits, whatever their
-//! type may hold.
+//! A scan of integers for the number of bits that they need: sums of small ones fit in
+//! small slots, whatever their type may hold.
 
 use std::sync::atomic::Ordering;
 
@@ -9,51 +9,52 @@ use crate::parallel::{self, Cost};
 use crate::sync::AtomicU32;
 use crate::threshold::threshold;
 
-/// Elements that are looked at before it is decided whether to look at more.
+/// Number of elements that are scanned before it is decided whether to scan more.
 const BLOCK: usize = threshold(4096, 8);
 
-/// An array whose elements follow each other.
+/// A contiguous array.
 ///
-/// Invariant: so many elements can be read, by any thread.
+/// Invariant: from `start` on, `len` elements can be read, by any thread.
 #[derive(Clone, Copy)]
 pub(in crate::memory) struct Dense {
     start: *const u8,
     len: usize,
 }
 
-// SAFETY: any thread may read these elements.
+// SAFETY: any thread may read the elements (invariant).
 #[allow(unsafe_code)]
 unsafe impl Sync for Dense {}
 
 impl Dense {
-    /// The array that starts there, if it is dense.
+    /// The array that begins at `start`, if its layout is dense.
     ///
     /// # Safety
-    /// The layout is that of the array, whose elements can be read by any thread for as
-    /// long as this is used.
+    /// `layout` is that of the array that begins at `start`, whose elements can be read by any
+    /// thread for as long as this is used.
     #[allow(unsafe_code)]
     pub(in crate::memory) unsafe fn of(start: *const u8, layout: &Layout<'_>) -> Option<Self> {
         layout.is_dense().then(|| Dense { start, len: layout.len() })
     }
 
-    /// Where a block of elements of so many bytes starts, and how many there are.
+    /// The first element and the number of elements of block number `number`; elements have `size`
+    /// bytes.
     fn block(&self, number: usize, size: usize) -> (*const u8, usize) {
         let first = number * BLOCK;
         (self.start.wrapping_add(first * size), BLOCK.min(self.len - first))
     }
 }
 
-/// How many bits the integers of these arrays need beside their sign; nothing where that
-/// is more than `most`.
+/// Returns the number of bits, without the sign, that each integer of these arrays fits in; none if
+/// that is more than `max_bits`.
 ///
 /// # Safety
-/// The function is for elements of these arrays, of `size` bytes.
+/// `significant` is for elements of the type of both arrays, which have `size` bytes.
 #[allow(unsafe_code)]
-pub(super) unsafe fn bits(
+pub(super) unsafe fn scan(
     significant: Significant,
     arrays: [Dense; 2],
     size: usize,
-    most: u32,
+    max_bits: u32,
 ) -> Option<u32> {
     let found = AtomicU32::new(0);
     for array in arrays {
@@ -62,23 +63,23 @@ pub(super) unsafe fn bits(
         let parts = parallel::parts(cost).min(blocks);
         parallel::run(parts, &|part| {
             for number in parallel::share(blocks, parts, part) {
-                if found.load(Ordering::Relaxed) > most {
+                if found.load(Ordering::Relaxed) > max_bits {
                     return;
                 }
                 let (start, len) = array.block(number, size);
-                // SAFETY: these are elements of the array.
+                // SAFETY: a block is a part of the array, whose elements can be read (invariant).
                 found.fetch_max(unsafe { significant(start, len) }, Ordering::Relaxed);
             }
         });
     }
-    Some(found.into_inner()).filter(|&bits| bits <= most)
+    Some(found.into_inner()).filter(|&bits| bits <= max_bits)
 }
 
 #[cfg(test)]
 mod tests {
     use super::{BLOCK, Dense};
 
-    /// No block begins or ends beyond the array.
+    /// The blocks cover the array, and no block begins or ends beyond it.
     #[test]
     fn blocks_make_up_an_array() {
         for len in [1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5] {

@@ -1,12 +1,13 @@
-//! Updates of rows, listed by their target.
+//! Reductions of rows whose updates are listed by their target, by a counting sort:
 //!
 //! ```text
 //! for entries: ends[target] += 1
-//! for entries: places[next of the target] = where the update begins
-//! for targets: fold their row with its updates     in parallel
+//! prefix sums: ends[target] becomes the start of the target's list
+//! for entries: places[ends[target]++] = offset of the update
+//! for targets: reduce their row with its updates     in parallel
 //! ```
 //!
-//! So what builds up never leaves the registers, however many targets there are.
+//! So accumulators never leave the registers, however many targets there are.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -26,38 +27,40 @@ use crate::parallel::{self, Cost};
 use crate::sync::{AtomicBool, Mutex};
 use crate::threshold::threshold;
 
-/// Rows that are reduced.
+/// A reduction of rows whose updates are listed by their target.
 ///
-/// Invariant: the loops are those of the walk over the arrays of `building`; rows are dense
-/// in both, of at least [`Rows::LEAST`] elements, for which `rows` are made and can run.
+/// Invariant: the loops are those of the walk over the arrays of `building`; rows are contiguous in
+/// both, of at least [`Rows::MIN_LEN`] elements, of the type that `rows` was made for, and
+/// [`Rows::can_run`] is true.
 pub(super) struct RowsByTarget<'l> {
     building: &'l Building<'l>,
     rows: Rows,
-    /// All loops over lanes but that over the elements of a row, and that one.
+    /// The loops over lanes: all but the loop over the elements of a row, and that loop.
     lanes: Loops,
     row: Loop,
-    /// The loops over updates, and those over targets.
+    /// The loops over updates, and the loops over targets.
     entries: Loops,
     targets: Loops,
 }
 
 /// The updates of each target.
 struct Lists {
-    /// Where the list of each target ends, and that of the next begins.
+    /// The end of each target's list in `places`, where the list of the next target begins.
     ends: Vec<u32>,
-    /// Where each update begins, in bytes.
+    /// The offset in bytes of each update.
     places: Vec<isize>,
-    /// Whether they are those of all lanes.
-    full: bool,
+    /// Whether the lists are filled and serve all lanes, since these have the same indices.
+    serves_all_lanes: bool,
 }
 
 impl<'l> RowsByTarget<'l> {
-    /// How many targets may have a counter for each update. Into 200,000 rows of 64 `u8`
-    /// 20,000 take 5.4 ns an element sorted, as the fewer are, and 0.9 to 1.6 listed, but 2,000
-    /// 1.7 and 2.5.
-    const SPREAD: usize = threshold(16, 8);
+    /// Number of targets for each update, at most: each target has a counter. With more targets,
+    /// updates are sorted (`sparse.rs`). Into 200,000 rows of 64 `u8`, 20,000 rows take 5.4 ns an
+    /// element sorted and 0.9 to 1.6 listed, but 2,000 rows 1.7 sorted and 2.5 listed.
+    const MAX_TARGETS_PER_UPDATE: usize = threshold(16, 8);
 
-    /// These loops over lanes, where rows are such.
+    /// The reduction with these loops over lanes, if its rows meet the invariant, and targets are
+    /// not too many.
     pub(super) fn of(building: &'l Building<'l>, lanes: &Loops, wide: &Wide) -> Option<Self> {
         let mut lanes = lanes.clone();
         let (row, size) = (lanes.pop()?, building.size as isize);
@@ -65,21 +68,22 @@ impl<'l> RowsByTarget<'l> {
         let inside = building.is_inside(&row);
         let entries: Loops = building.entries().collect();
         let updates = iterations(&entries);
-        let many = building.targets() / Self::SPREAD <= updates && updates >> 31 == 0;
-        let long = row.len >= Rows::LEAST;
+        let many =
+            building.targets() / Self::MAX_TARGETS_PER_UPDATE <= updates && updates >> 31 == 0;
+        let long = row.len >= Rows::MIN_LEN;
         let rows = wide.rows.filter(|_| dense && inside && many && long && Rows::can_run())?;
         let target = |&Component { len, step, .. }: &Component| {
             let step = Offsets { selected: step, ..Offsets::ZERO };
             Loop { len, step, entries: false }
         };
         let mut targets: Loops = building.components.iter().map(target).collect();
-        targets.retain(|one| one.len > 1);
+        targets.retain(|level| level.len > 1);
         merge(&mut targets);
         Some(RowsByTarget { building, rows, lanes, row, entries, targets })
     }
 
-    /// Reduces all rows; false where an index is refused, which may leave some targets
-    /// written.
+    /// Reduces all rows. Returns false if the policy refuses an index out of bounds; some targets
+    /// may have been written by then.
     pub(super) fn fold(&self) -> Result<bool> {
         let building = self.building;
         let targets = building.targets();
@@ -88,23 +92,24 @@ impl<'l> RowsByTarget<'l> {
             (self.row.len * building.size).saturating_mul(updates).saturating_mul(iterations);
         let cost = Cost::of_near(updates.saturating_mul(iterations)).times(3);
         let parts = parallel::parts(cost.plus(Cost::of_bytes(bytes))).min(parallel::threads());
-        // Either each part takes some of the iterations, or a share of the targets in each.
+        // Parts share out the iterations of the loops over lanes, or, if these are few, the targets
+        // of each iteration.
         let (outer, inner) = if iterations >= parts { (parts, 1) } else { (1, parts) };
         let mut lists = reserved(outer)?;
         for _ in 0..outer {
             let (ends, places) = (repeated(0, targets)?, repeated(0, updates)?);
-            lists.push(Mutex::new(Some(Lists { ends, places, full: false })));
+            lists.push(Mutex::new(Some(Lists { ends, places, serves_all_lanes: false })));
         }
         let outside = AtomicBool::new(false);
         parallel::run(outer, &|part| {
-            // Taken out, so that no lock is held while a part waits for others.
+            // Taken out, so that no lock is held while this thread waits for the inner parts.
             let taken = lists[part].lock().ok().and_then(|mut lists| lists.take());
             let Some(mut lists) = taken else { return };
             let mut iterations = parallel::share(iterations, outer, part);
             let mut cursor = Cursor::new(&self.lanes, Offsets::ZERO, iterations.start);
-            let all = iterations.all(|_| {
+            let in_bounds = iterations.all(|_| {
                 let (at, _) = cursor.take(1);
-                let listed = lists.full || self.list(&mut lists, at);
+                let listed = lists.serves_all_lanes || self.list(&mut lists, at);
                 if listed {
                     let lists = &lists;
                     parallel::run(inner, &|part| {
@@ -113,47 +118,48 @@ impl<'l> RowsByTarget<'l> {
                 }
                 listed
             });
-            if !all {
+            if !in_bounds {
                 outside.store(true, Ordering::Relaxed);
             }
         });
         Ok(!outside.into_inner())
     }
 
-    /// Lists the updates of these lanes; false where an index is refused.
+    /// Lists the updates of the lanes at this place. Returns false if the policy refuses an index
+    /// out of bounds.
     fn list(&self, lists: &mut Lists, at: Offsets) -> bool {
-        let Lists { ends, places, full } = lists;
+        let Lists { ends, places, serves_all_lanes } = lists;
         ends.fill(0);
         let (counters, _) = steps(self.building.components, size_of::<u32>(), 1);
         let from = Offsets { indices: at.indices, ..Offsets::ZERO };
-        let each = |ends: &mut [u32], kernel: &dyn Kernel| {
+        let walk = |ends: &mut [u32], kernel: &dyn Kernel| {
             let arrays = (ends.as_mut_ptr().cast(), std::ptr::null(), self.building.size);
             // SAFETY: the loops are those over the updates of a lane, with the steps of
-            // counters in the place of the target's; of updates the kernels look at
-            // nothing but where they are.
+            // counters in the place of the target's; the kernels do not access updates,
+            // but only use their addresses.
             #[allow(unsafe_code)]
             unsafe {
                 self.building.walk(self.entries.clone(), &counters, from, arrays, kernel)
             }
         };
-        if !each(ends, &Plain(count)) {
+        if !walk(ends, &Plain(count)) {
             return false;
         }
         let mut end = 0;
         for counter in ends.iter_mut() {
             end += std::mem::replace(counter, end);
         }
-        let all = each(ends, &List(Mutex::new(places)));
-        // They serve all lanes that have these indices.
-        *full = self.lanes.iter().all(|one| !one.reads_indices());
-        all
+        let in_bounds = walk(ends, &ListUpdates(Mutex::new(places)));
+        // The lists serve all lanes if no loop over lanes moves to other indices.
+        *serves_all_lanes = self.lanes.iter().all(|level| !level.reads_indices());
+        in_bounds
     }
 
-    /// Reduces the rows of these targets.
+    /// Reduces the rows of a range of targets.
     fn fold_targets(&self, lists: &Lists, at: Offsets, targets: Range<usize>) {
         let building = self.building;
         let offset = |number: usize| match self.targets[..] {
-            [one] => one.step.selected.wrapping_mul(number as isize),
+            [level] => level.step.selected.wrapping_mul(number as isize),
             _ => Cursor::new(&self.targets, Offsets::ZERO, number).take(1).0.selected,
         };
         let mut start = lists.start(targets.start);
@@ -169,8 +175,8 @@ impl<'l> RowsByTarget<'l> {
                     len: self.row.len,
                     init: building.init,
                 };
-                // SAFETY: rows of a target of this part and of its updates, as the invariant
-                // has them.
+                // SAFETY: the row of a target and the rows of its updates, which the invariant
+                // describes; the target is one of this part, so no other thread uses it.
                 #[allow(unsafe_code)]
                 unsafe {
                     self.rows.fold(&row);
@@ -182,12 +188,13 @@ impl<'l> RowsByTarget<'l> {
 }
 
 impl Lists {
-    /// Where the list of a target begins.
+    /// The start of a target's list in `places`.
     fn start(&self, target: usize) -> usize {
         if target == 0 { 0 } else { self.ends[target - 1] as usize }
     }
 
-    /// One of so many shares of the targets, with about as many updates in each.
+    /// The range of targets of part number `part` of `parts`: all parts have about the same number
+    /// of updates.
     fn share(&self, parts: usize, part: usize) -> Range<usize> {
         let all = self.ends.last().map_or(0, |&end| end as usize);
         let bound = |part: usize| match part {
@@ -202,24 +209,25 @@ impl Lists {
     }
 }
 
-/// Writes down where an update begins (listed, of no array) at the place that its target's
-/// counter (selected) has come to.
-struct List<'l>(Mutex<&'l mut [isize]>);
+/// Writes the offset of each update to the next place of its target's list, the number of which is
+/// the target's counter (selected). The listed array begins at the null pointer, so that the
+/// address of an update is its offset.
+struct ListUpdates<'l>(Mutex<&'l mut [isize]>);
 
 #[allow(unsafe_code)]
-impl Kernel for List<'_> {
+impl Kernel for ListUpdates<'_> {
     unsafe fn run(&self, tile: &Tile<'_>) {
         let Ok(mut places) = self.0.lock() else { return };
         let places = Cell::from_mut(&mut **places).as_slice_of_cells();
-        let one = |counter: *mut u8, update: *mut u8| {
+        let list_one = |counter: *mut u8, update: *mut u8| {
             let counter = counter.cast::<u32>();
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller's promise: `counter` is an element of the counters.
             let number = unsafe { counter.replace(counter.read() + 1) };
             if let Some(place) = places.get(number as usize) {
                 place.set(update.addr() as isize);
             }
         };
-        if tile.inner.len == 1 { tile.each_row(one) } else { elements(tile, one) }
+        if tile.inner.len == 1 { tile.each_row(list_one) } else { elements(tile, list_one) }
     }
 
     unsafe fn nowhere(&self, _: &Tile<'_>) {}

@@ -1,4 +1,4 @@
-//! Counts of updates, kept apart from what they are updates of.
+//! Counts of the updates of rows: one count for each index value, instead of one for each target.
 
 use std::borrow::Cow;
 
@@ -10,27 +10,28 @@ use crate::memory::combine::apply::elements;
 use crate::memory::tile::{Kernel, Steps, Tile};
 use crate::memory::walk::{Components, Loop, Loops, Offsets};
 
-/// Counts of the updates of each row: one for each target of one index, and
-/// for each lane that has indices of its own.
+/// Counts of the updates of each row: one for each value of an index, in each lane
+/// that has indices of its own.
 pub(in crate::memory) struct Counts<'c> {
     counts: Cow<'c, [u32]>,
-    /// The loops and components that count: counts are selected.
+    /// The loops and components of the walk that counts, in which counts are selected.
     pub(in crate::memory) loops: Loops,
     pub(in crate::memory) components: Components,
-    /// The loops over all targets (selected) and their counts (listed).
+    /// The loops of the walk that divides: over all targets (selected) and their counts (listed).
     pub(in crate::memory) divide: Loops,
 }
 
 impl<'c> Counts<'c> {
-    /// Of these loops: not yet counted, unless a plan knows them.
+    /// The counts for these loops of a scatter: `known` counts of an index plan, or zeros that are
+    /// still to be counted.
     pub(in crate::memory) fn new(
         loops: &Loops,
         components: &Components,
         known: Option<&'c [u32]>,
     ) -> Result<Self> {
         let size = size_of::<u32>();
-        let lanes = |one: &&Loop| one.reads_indices() && !one.entries;
-        let width: usize = loops.iter().filter(lanes).map(|one| one.len).product();
+        let lanes = |level: &&Loop| level.reads_indices() && !level.entries;
+        let width: usize = loops.iter().filter(lanes).map(|level| level.len).product();
         let (stepped, count) = steps(components, size, width);
         let mut step = (width * size) as isize;
         let (mut counting, mut divide) = (Loops::new(), Loops::new());
@@ -38,9 +39,9 @@ impl<'c> Counts<'c> {
             let step = Offsets { selected: target.step, indices: 0, listed: counted.step };
             divide.push(Loop { len: target.len, step, entries: false });
         }
-        for one in loops {
-            let Loop { len, step: Offsets { selected, indices, .. }, entries } = *one;
-            let mut own = 0;
+        for level in loops {
+            let Loop { len, step: Offsets { selected, indices, .. }, entries } = *level;
+            let mut count_step = 0;
             if entries {
                 counting.push(Loop {
                     len,
@@ -49,18 +50,22 @@ impl<'c> Counts<'c> {
                 });
                 continue;
             }
-            if one.reads_indices() {
+            if level.reads_indices() {
                 step /= len as isize;
-                own = step;
+                count_step = step;
                 counting.push(Loop {
                     len,
-                    step: Offsets { selected: own, indices, listed: 0 },
+                    step: Offsets { selected: count_step, indices, listed: 0 },
                     entries,
                 });
             }
-            divide.push(Loop { len, step: Offsets { selected, indices: 0, listed: own }, entries });
+            divide.push(Loop {
+                len,
+                step: Offsets { selected, indices: 0, listed: count_step },
+                entries,
+            });
         }
-        divide.retain(|one| one.len > 1);
+        divide.retain(|level| level.len > 1);
         let counts = match known {
             Some(known) => {
                 assert_eq!(known.len(), count, "counts of other targets");
@@ -71,11 +76,12 @@ impl<'c> Counts<'c> {
         Ok(Counts { counts, loops: counting, components: stepped, divide })
     }
 
+    /// The first count.
     pub(in crate::memory) fn start(&self) -> *const u8 {
         self.counts.as_ptr().cast()
     }
 
-    /// Where to count, unless they are known.
+    /// The first count, to count in; none if the counts are known.
     pub(in crate::memory) fn uncounted(&mut self) -> Option<*mut u8> {
         match &mut self.counts {
             Cow::Borrowed(_) => None,
@@ -84,7 +90,7 @@ impl<'c> Counts<'c> {
     }
 }
 
-/// Counts an update.
+/// Adds 1 to the selected count for each update.
 ///
 /// # Safety
 /// That of [`Kernel::run`], for a target of `u32`.
@@ -92,16 +98,18 @@ impl<'c> Counts<'c> {
 pub(in crate::memory) unsafe fn count(tile: &Tile<'_>) {
     // SAFETY: the caller's promise.
     unsafe {
-        let one = |count: *mut u8, _: *mut u8| *count.cast::<u32>() += 1;
-        if tile.inner.len == 1 { tile.each(one) } else { elements(tile, one) }
+        let count_one = |count: *mut u8, _: *mut u8| *count.cast::<u32>() += 1;
+        if tile.inner.len == 1 { tile.each(count_one) } else { elements(tile, count_one) }
     }
 }
 
-/// Divides rows of sums (selected) by their counts (listed, `u32`), where a sum
-/// is an element; `init` tells whether the value that the target held takes part.
+/// Divides rows of sums (selected), which are elements, by their counts (listed, `u32`); counts
+/// that are 0 leave their row as it is.
 pub(in crate::memory) struct Divide {
     pub(in crate::memory) row: DivideRow,
+    /// The size of an element in bytes.
     pub(in crate::memory) size: usize,
+    /// Whether the value that the target held takes part: then each count is one more.
     pub(in crate::memory) init: bool,
 }
 
@@ -115,7 +123,7 @@ impl Kernel for Divide {
         } else {
             (*tile, 1)
         };
-        // SAFETY: the caller's promise, for each row, or else each element.
+        // SAFETY: the caller's promise, for each row if rows are dense, or else each element.
         elements(&rows, |sums, count| unsafe {
             let count = count.cast::<u32>().read();
             if count > 0 {

@@ -1,35 +1,37 @@
-//! Half precision to `f32` and back.
+//! Conversions of half precision to `f32` and back, and reductions of its rows in `f32`.
 
 use half::{bf16, f16};
 
-use super::kinds::{Narrow, Widen};
-use super::rows::{FoldRow, How, Row, SHORT, Values, each, fold};
-use super::runs::{pairwise, widest};
+use super::kinds::{NarrowFn, WidenFn};
+use super::rows::{FoldRow, Row, RowAccumulator, RowParams, SHORT_BLOCK, fold_row, map_array};
+use super::runs::{map_run, with_simd};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::memory::cpu;
 
-/// A type that builds up in `f32`.
+/// A type of half precision, whose reductions accumulate in `f32`.
 pub(crate) trait Half: Copy + 'static {
-    const WIDEN: Widen;
-    const NARROW: Narrow;
-    /// Adds up whole rows.
+    const WIDEN: WidenFn;
+    const NARROW: NarrowFn;
+    /// Reduces whole rows in registers.
     const FOLD_ROW: FoldRow;
 }
 
 impl Half for f16 {
-    const WIDEN: Widen = widen_f16;
-    const NARROW: Narrow = narrow_f16;
+    const WIDEN: WidenFn = widen_f16;
+    const NARROW: NarrowFn = narrow_f16;
     const FOLD_ROW: FoldRow = fold_f16;
 }
 
 impl Half for bf16 {
-    const WIDEN: Widen = widen_bf16;
-    const NARROW: Narrow = narrow_bf16;
+    const WIDEN: WidenFn = widen_bf16;
+    const NARROW: NarrowFn = narrow_bf16;
     const FOLD_ROW: FoldRow = fold_bf16;
 }
 
+/// Converts `f16` to `f32`.
+///
 /// # Safety
-/// So many elements can be read, and values written.
+/// `len` elements can be read, and `len` values written.
 #[allow(unsafe_code)]
 unsafe fn widen_f16(elements: *const u8, values: *mut u8, len: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -38,11 +40,14 @@ unsafe fn widen_f16(elements: *const u8, values: *mut u8, len: usize) {
         return unsafe { f16c.widen(elements.cast(), values.cast(), len) };
     }
     // SAFETY: the caller's promise.
-    unsafe { pairwise(elements.cast::<f16>(), values.cast::<f32>(), len, f16::to_f32) }
+    unsafe { map_run(elements.cast::<f16>(), values.cast::<f32>(), len, f16::to_f32) }
 }
 
+/// Rounds `f32` to `f16`, to nearest, ties to even. Elements that widen to the bits of their value
+/// already keep their bits.
+///
 /// # Safety
-/// So many values can be read, and elements read and written.
+/// `len` values can be read, and `len` elements read and written.
 #[allow(unsafe_code)]
 unsafe fn narrow_f16(values: *const u8, elements: *mut u8, len: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -62,20 +67,22 @@ unsafe fn narrow_f16(values: *const u8, elements: *mut u8, len: usize) {
     }
 }
 
+/// Converts `bf16` to `f32`.
+///
 /// # Safety
-/// So many elements can be read, and values written.
+/// `len` elements can be read, and `len` values written.
 #[allow(unsafe_code)]
 unsafe fn widen_bf16(elements: *const u8, values: *mut u8, len: usize) {
     let widen = |bits: u16| {
-        // As `bf16::to_f32` does it, which makes all NaN quiet.
+        // The same as `bf16::to_f32`, which makes signalling NaN quiet.
         let quiet = if bits & 0x7fff > 0x7f80 { 0x40 } else { 0 };
         u32::from(bits | quiet) << 16
     };
     // SAFETY: the caller's promise.
-    unsafe { pairwise(elements.cast::<u16>(), values.cast::<u32>(), len, widen) }
+    unsafe { map_run(elements.cast::<u16>(), values.cast::<u32>(), len, widen) }
 }
 
-/// As `bf16::from_f32` does it, but without branches: to nearest, even.
+/// `bf16::from_f32` without branches: rounds the bits of an `f32` to nearest, ties to even.
 #[inline(always)]
 fn nearest_bf16(bits: u32) -> u16 {
     let nan = bits & 0x7fff_ffff > 0x7f80_0000;
@@ -83,17 +90,20 @@ fn nearest_bf16(bits: u32) -> u16 {
     if nan { (bits >> 16) as u16 | 0x40 } else { nearest }
 }
 
+/// Rounds `f32` to `bf16`, to nearest, ties to even. A NaN keeps its bits if it is the NaN of its
+/// value, which widening made quiet.
+///
 /// # Safety
-/// So many values can be read, and elements read and written.
+/// `len` values can be read, and `len` elements read and written.
 #[allow(unsafe_code)]
 unsafe fn narrow_bf16(values: *const u8, elements: *mut u8, len: usize) {
     let (values, elements) = (values.cast::<u32>(), elements.cast::<u16>());
-    widest(move || {
+    with_simd(move || {
         for k in 0..len {
             // SAFETY: the caller's promise.
             let (bits, held) = unsafe { (values.add(k).read(), elements.add(k).read()) };
             let new = nearest_bf16(bits);
-            // A NaN that was but made quiet keeps its bits.
+            // A NaN that changed only in that widening made it quiet keeps its bits.
             let kept = (held & 0x7fff > 0x7f80) & (held | 0x40 == new);
             let new = if kept { held } else { new };
             // SAFETY: the caller's promise.
@@ -102,62 +112,66 @@ unsafe fn narrow_bf16(values: *const u8, elements: *mut u8, len: usize) {
     });
 }
 
-/// Halves of one kind, given as their bits, whose rows are added up in `f32`.
+/// Rows of halves of one format, given as their bits, which are accumulated in `f32`.
 #[derive(Clone, Copy)]
-struct Floats<K> {
-    kind: K,
-    how: How,
+struct HalfRows<F> {
+    format: F,
+    params: RowParams,
 }
 
-/// A kind of halves.
-trait Kind: Copy {
+/// A format of half precision.
+trait Format: Copy {
+    /// Reads `N` halves, given as their bits, inverts the bits `flip`, and converts them to `f32`.
+    ///
     /// # Safety
-    /// So many can be read.
+    /// `N` halves can be read.
     #[allow(unsafe_code)]
     unsafe fn widen<const N: usize>(self, from: *const u16, flip: u16) -> [f32; N];
 
+    /// Rounds to halves, to nearest, ties to even, and returns their bits.
     fn narrow<const N: usize>(self, floats: [f32; N]) -> [u16; N];
 }
 
+/// `bf16`.
 #[derive(Clone, Copy)]
-struct Brain;
+struct Bf16;
 
-impl Kind for Brain {
+impl Format for Bf16 {
     #[allow(unsafe_code)]
     #[inline(always)]
     unsafe fn widen<const N: usize>(self, from: *const u16, flip: u16) -> [f32; N] {
         // SAFETY: the caller's promise.
         let bits = unsafe { from.cast::<[u16; N]>().read() };
-        each(bits, |bits| f32::from_bits(u32::from(bits ^ flip) << 16))
+        map_array(bits, |bits| f32::from_bits(u32::from(bits ^ flip) << 16))
     }
     #[inline(always)]
     fn narrow<const N: usize>(self, floats: [f32; N]) -> [u16; N] {
-        each(floats, |float| nearest_bf16(float.to_bits()))
+        map_array(floats, |float| nearest_bf16(float.to_bits()))
     }
 }
 
-/// `f16`, one at a time.
+/// `f16`, converted one by one.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[derive(Clone, Copy)]
-struct Single;
+struct ScalarF16;
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-impl Kind for Single {
+impl Format for ScalarF16 {
     #[allow(unsafe_code)]
     #[inline(always)]
     unsafe fn widen<const N: usize>(self, from: *const u16, flip: u16) -> [f32; N] {
         // SAFETY: the caller's promise.
         let bits = unsafe { from.cast::<[u16; N]>().read() };
-        each(bits, |bits| f16::from_bits(bits ^ flip).to_f32())
+        map_array(bits, |bits| f16::from_bits(bits ^ flip).to_f32())
     }
     #[inline(always)]
     fn narrow<const N: usize>(self, floats: [f32; N]) -> [u16; N] {
-        each(floats, |float| f16::from_f32(float).to_bits())
+        map_array(floats, |float| f16::from_f32(float).to_bits())
     }
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-impl Kind for cpu::F16c {
+impl Format for cpu::F16c {
     #[allow(unsafe_code)]
     #[inline(always)]
     unsafe fn widen<const N: usize>(self, from: *const u16, flip: u16) -> [f32; N] {
@@ -170,17 +184,17 @@ impl Kind for cpu::F16c {
     }
 }
 
-impl<K: Kind> Values for Floats<K> {
+impl<F: Format> RowAccumulator for HalfRows<F> {
     type Element = u16;
     type Value = f32;
-    const MOST: usize = usize::MAX;
-    const LONG: usize = 64;
+    const MAX_TERMS: usize = usize::MAX;
+    const LONG_BLOCK: usize = 64;
 
     #[allow(unsafe_code)]
     #[inline(always)]
     unsafe fn widen<const N: usize>(self, from: *const u16) -> [f32; N] {
         // SAFETY: the caller's promise.
-        unsafe { self.kind.widen(from, self.how.flip as u16) }
+        unsafe { self.format.widen(from, self.params.flip as u16) }
     }
     #[inline(always)]
     fn add(held: f32, update: f32) -> f32 {
@@ -190,47 +204,51 @@ impl<K: Kind> Values for Floats<K> {
     #[inline(always)]
     unsafe fn block<const N: usize>(self, row: &Row<'_>, first: usize) -> [u16; N] {
         let mut values = [0.0; N];
-        // SAFETY: the caller's promise; the target holds elements, too.
+        // SAFETY: the caller's promise: the target's row has `N` elements from `first` on, too.
         unsafe {
             if row.init {
-                values = self.kind.widen(row.target.cast::<u16>().add(first), 0);
+                values = self.format.widen(row.target.cast::<u16>().add(first), 0);
             }
-            values = self.take(values, row, first, 0..row.count);
+            values = self.accumulate(values, row, first, 0..row.count);
         }
-        if self.how.mean {
+        if self.params.mean {
             let count = (row.count + usize::from(row.init)) as u32 as f32;
-            values = each(values, |sum| sum / count);
+            values = map_array(values, |sum| sum / count);
         }
-        self.kind.narrow(values)
+        self.format.narrow(values)
     }
     #[allow(unsafe_code)]
     #[inline(always)]
-    unsafe fn far(self, row: &Row<'_>, first: usize) -> [u16; SHORT] {
+    unsafe fn block_of_many(self, row: &Row<'_>, first: usize) -> [u16; SHORT_BLOCK] {
         // SAFETY: the caller's promise.
         unsafe { self.block(row, first) }
     }
 }
 
+/// Reduces a row of `bf16`.
+///
 /// # Safety
 /// That of [`Rows::fold`](super::rows::Rows::fold).
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2"))]
 #[allow(unsafe_code)]
-unsafe fn fold_bf16(row: &Row<'_>, how: How) {
+unsafe fn fold_bf16(row: &Row<'_>, params: RowParams) {
     // SAFETY: the caller's promise.
-    unsafe { fold(Floats { kind: Brain, how }, row) }
+    unsafe { fold_row(HalfRows { format: Bf16, params }, row) }
 }
 
+/// Reduces a row of `f16`.
+///
 /// # Safety
 /// That of [`Rows::fold`](super::rows::Rows::fold).
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2,f16c"))]
 #[allow(unsafe_code)]
-unsafe fn fold_f16(row: &Row<'_>, how: How) {
+unsafe fn fold_f16(row: &Row<'_>, params: RowParams) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    let kind = cpu::F16c::detect();
+    let format = cpu::F16c::detect();
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let kind = Some(Single);
-    if let Some(kind) = kind {
+    let format = Some(ScalarF16);
+    if let Some(format) = format {
         // SAFETY: the caller's promise.
-        unsafe { fold(Floats { kind, how }, row) }
+        unsafe { fold_row(HalfRows { format, params }, row) }
     }
 }

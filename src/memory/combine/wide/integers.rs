@@ -1,30 +1,32 @@
-//! Means of integers whose sums need at most 64 bits. A slot is such a sum, where
-//! rows are counted apart; or one number of 64 bits, whose high bits count the
-//! updates and whose low bits are their sum, as `Running` has it for larger ones.
+//! Means of integers whose sums need at most 64 bits. A slot is a sum, where the
+//! updates are counted by rows; or one number of 64 (or 32) bits, whose low bits are
+//! the sum of the updates and whose high bits are their count. (`Running` has the
+//! same in 128 bits.)
 
 use std::ops::BitOr;
 
 use super::rows::{self, Rows};
-use super::runs::{pairwise, widest};
-use crate::reduction::{floor_by, near, near_floor, short_floor};
+use super::runs::{map_run, with_simd};
+use crate::reduction::{fits_i52, floor_div_i20, floor_div_i52, floor_recip_i32};
 
-/// Integers.
+/// Signed and unsigned integers.
 pub(crate) trait Integer: Copy + 'static {
     /// The unsigned integer of the same size.
     type Bits: Bits;
-    /// How means of whole rows are made, if not like others.
+    /// How means of whole rows are reduced in registers, if they can be.
     const ROWS: Option<Rows>;
-    /// Its low bits.
+    /// The low 64 bits, extended by the sign if there are fewer.
     fn low(self) -> i64;
-    /// The bits that do not repeat the sign.
+    /// The integer with all bits inverted if it is negative: its significant bits are those that do
+    /// not repeat the sign.
     fn magnitude(self) -> Self::Bits;
 }
 
 /// Unsigned integers.
 pub(crate) trait Bits: Copy + Default + BitOr<Output = Self> + 'static {
-    /// As many bits as it has of a number in two's complement.
+    /// The low bits of a number in two's complement.
     fn of(number: i64) -> Self;
-    /// How many bits it needs.
+    /// The number of significant bits.
     fn used(self) -> u32;
 }
 
@@ -78,62 +80,69 @@ integers! {
     u128: i128, rows::none;
 }
 
-/// How many bits the largest of some elements needs beside its sign.
+/// Returns the number of bits, without the sign, that each of `len` elements fits in.
 ///
 /// # Safety
-/// So many elements can be read.
+/// `len` elements of type `A` can be read.
 #[allow(unsafe_code)]
 pub(crate) unsafe fn significant<A: Integer>(elements: *const u8, len: usize) -> u32 {
     // SAFETY: the caller's promise.
     let elements = unsafe { std::slice::from_raw_parts(elements.cast::<A>(), len) };
-    let all = move || elements.iter().fold(A::Bits::default(), |all, one| all | one.magnitude());
-    widest(all).used()
+    let all = move || elements.iter().fold(A::Bits::default(), |all, next| all | next.magnitude());
+    with_simd(all).used()
 }
 
+/// Converts elements to values of 64 bits.
+///
 /// # Safety
-/// So many elements can be read, and values written.
+/// `len` elements can be read, and `len` values written.
 #[allow(unsafe_code)]
 pub(super) unsafe fn widen<A: Integer>(elements: *const u8, values: *mut u8, len: usize) {
     // SAFETY: the caller's promise.
-    unsafe { pairwise(elements.cast::<A>(), values.cast::<i64>(), len, A::low) }
+    unsafe { map_run(elements.cast::<A>(), values.cast::<i64>(), len, A::low) }
 }
 
+/// Converts values of 64 bits to elements.
+///
 /// # Safety
-/// So many values can be read, and elements written.
+/// `len` values can be read, and `len` elements written.
 #[allow(unsafe_code)]
 pub(super) unsafe fn narrow<B: Bits>(values: *const u8, elements: *mut u8, len: usize) {
     // SAFETY: the caller's promise.
-    unsafe { pairwise(values.cast::<i64>(), elements.cast::<B>(), len, B::of) }
+    unsafe { map_run(values.cast::<i64>(), elements.cast::<B>(), len, B::of) }
 }
 
 /// [`widen`] to values of 32 bits.
 ///
 /// # Safety
-/// So many elements can be read, and values written.
+/// `len` elements can be read, and `len` values written.
 #[allow(unsafe_code)]
 pub(super) unsafe fn widen_short<A: Integer>(elements: *const u8, values: *mut u8, len: usize) {
     // SAFETY: the caller's promise.
-    unsafe { pairwise(elements.cast::<A>(), values.cast::<i32>(), len, |one| one.low() as i32) }
+    unsafe {
+        map_run(elements.cast::<A>(), values.cast::<i32>(), len, |element| element.low() as i32)
+    }
 }
 
 /// [`narrow`] from values of 32 bits.
 ///
 /// # Safety
-/// So many values can be read, and elements written.
+/// `len` values can be read, and `len` elements written.
 #[allow(unsafe_code)]
 pub(super) unsafe fn narrow_short<B: Bits>(values: *const u8, elements: *mut u8, len: usize) {
     // SAFETY: the caller's promise.
-    unsafe { pairwise(values.cast::<i32>(), elements.cast::<B>(), len, |one| B::of(one.into())) }
+    unsafe { map_run(values.cast::<i32>(), elements.cast::<B>(), len, |value| B::of(value.into())) }
 }
 
-/// Bits of the sum in slots of 32, which count in the others.
-pub(super) const SHORT_SUM: u32 = 20;
+/// Number of low bits that hold the sum in slots of 32 bits; the high 12 hold the count.
+pub(super) const SHORT_SUM_BITS: u32 = 20;
 
-/// Slots of 64 bits, of which `SUM` hold the sum: all numbers that a slot adds
-/// up must come to less than `2^(SUM - 1)`, and be fewer than `2^(64 - SUM)`.
+/// Makes slots of 64 bits of values: the low `SUM` bits are the sum, the high `64 - SUM` bits the
+/// count, which is 1 if `counts` and else 0. A slot must accumulate fewer than `2^(64 - SUM)`
+/// numbers, whose sum is in `-2^(SUM - 1)..2^(SUM - 1)`. A negative sum borrows from the count.
 ///
 /// # Safety
-/// So many values can be read, and slots written.
+/// `len` values can be read, and `len` slots written.
 #[allow(unsafe_code)]
 pub(super) unsafe fn lift<const SUM: u32>(
     values: *const u8,
@@ -144,11 +153,13 @@ pub(super) unsafe fn lift<const SUM: u32>(
     let one = u64::from(counts) << SUM;
     let add = |value: u64| value.wrapping_add(one);
     // SAFETY: the caller's promise.
-    unsafe { pairwise(values.cast::<u64>(), slots.cast::<u64>(), len, add) }
+    unsafe { map_run(values.cast::<u64>(), slots.cast::<u64>(), len, add) }
 }
 
+/// Divides the sum of each slot of [`lift`] by its count, and by one more if `init`.
+///
 /// # Safety
-/// So many slots can be read, and values written.
+/// `len` slots can be read, and `len` values written.
 #[allow(unsafe_code)]
 pub(super) unsafe fn divide<const SUM: u32>(
     slots: *const u8,
@@ -156,66 +167,69 @@ pub(super) unsafe fn divide<const SUM: u32>(
     len: usize,
     init: bool,
 ) {
-    let more = u64::from(init);
+    let initial = u64::from(init);
     let mean = |slot: u64| {
         let sum = (slot << (64 - SUM)) as i64 >> (64 - SUM);
-        let count = (slot.wrapping_sub(sum as u64) >> SUM) + more;
-        near_floor(sum, count + u64::from(count == 0))
+        // Without the sum, what a negative one borrowed is back in the count.
+        let count = (slot.wrapping_sub(sum as u64) >> SUM) + initial;
+        floor_div_i52(sum, count + u64::from(count == 0))
     };
     // SAFETY: the caller's promise.
-    unsafe { pairwise(slots.cast::<u64>(), values.cast::<i64>(), len, mean) }
+    unsafe { map_run(slots.cast::<u64>(), values.cast::<i64>(), len, mean) }
 }
 
-/// [`lift`] to slots of 32 bits, of which `SHORT_SUM` hold the sum.
+/// [`lift`] to slots of 32 bits, of which the low `SHORT_SUM_BITS` hold the sum.
 ///
 /// # Safety
-/// So many values can be read, and slots written.
+/// `len` values can be read, and `len` slots written.
 #[allow(unsafe_code)]
 pub(super) unsafe fn lift_short(values: *const u8, slots: *mut u8, len: usize, counts: bool) {
-    let one = u32::from(counts) << SHORT_SUM;
+    let one = u32::from(counts) << SHORT_SUM_BITS;
     let add = |value: u32| value.wrapping_add(one);
     // SAFETY: the caller's promise.
-    unsafe { pairwise(values.cast::<u32>(), slots.cast::<u32>(), len, add) }
+    unsafe { map_run(values.cast::<u32>(), slots.cast::<u32>(), len, add) }
 }
 
-/// # Safety
-/// So many slots can be read, and values written.
-#[allow(unsafe_code)]
-pub(super) unsafe fn divide_short(slots: *const u8, values: *mut u8, len: usize, init: bool) {
-    let more = u32::from(init);
-    let mean = |slot: u32| {
-        let sum = (slot << (32 - SHORT_SUM)) as i32 >> (32 - SHORT_SUM);
-        let count = (slot.wrapping_sub(sum as u32) >> SHORT_SUM) + more;
-        short_floor(sum, (count + u32::from(count == 0)) as i32)
-    };
-    // SAFETY: the caller's promise.
-    unsafe { pairwise(slots.cast::<u32>(), values.cast::<i32>(), len, mean) }
-}
-
-/// Divides sums of 64 bits.
+/// [`divide`] for the slots of [`lift_short`].
 ///
 /// # Safety
-/// So many values can be read and written.
+/// `len` slots can be read, and `len` values written.
+#[allow(unsafe_code)]
+pub(super) unsafe fn divide_short(slots: *const u8, values: *mut u8, len: usize, init: bool) {
+    let initial = u32::from(init);
+    let mean = |slot: u32| {
+        let sum = (slot << (32 - SHORT_SUM_BITS)) as i32 >> (32 - SHORT_SUM_BITS);
+        let count = (slot.wrapping_sub(sum as u32) >> SHORT_SUM_BITS) + initial;
+        floor_div_i20(sum, (count + u32::from(count == 0)) as i32)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { map_run(slots.cast::<u32>(), values.cast::<i32>(), len, mean) }
+}
+
+/// Divides sums of 64 bits by a count, in place.
+///
+/// # Safety
+/// `len` values can be read and written.
 #[allow(unsafe_code)]
 pub(super) unsafe fn divide_row(values: *mut u8, len: usize, count: u32) {
     // SAFETY: the caller's promise.
     let sums = unsafe { std::slice::from_raw_parts_mut(values.cast::<i64>(), len) };
-    // Of all of them, the bits that do not repeat the sign.
+    // The bits that do not repeat the sign, of all sums: if these fit in 52 bits, every sum does.
     let bits = sums.iter().fold(0, |bits, sum| bits | (sum ^ (sum >> 63)));
-    if !near(bits) {
+    if !fits_i52(bits) {
         return sums.iter_mut().for_each(|sum| *sum = sum.div_euclid(i64::from(count)));
     }
-    widest(move || sums.iter_mut().for_each(|sum| *sum = near_floor(*sum, u64::from(count))));
+    with_simd(move || sums.iter_mut().for_each(|sum| *sum = floor_div_i52(*sum, u64::from(count))));
 }
 
-/// Divides sums of 32 bits.
+/// Divides sums of 32 bits by a count, in place.
 ///
 /// # Safety
-/// So many values can be read and written.
+/// `len` values can be read and written.
 #[allow(unsafe_code)]
 pub(super) unsafe fn divide_short_row(values: *mut u8, len: usize, count: u32) {
     // SAFETY: the caller's promise.
     let sums = unsafe { std::slice::from_raw_parts_mut(values.cast::<i32>(), len) };
-    let by = f64::from(count).recip();
-    widest(move || sums.iter_mut().for_each(|sum| *sum = floor_by(*sum, by)));
+    let reciprocal = f64::from(count).recip();
+    with_simd(move || sums.iter_mut().for_each(|sum| *sum = floor_recip_i32(*sum, reciprocal)));
 }

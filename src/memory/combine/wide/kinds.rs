@@ -1,18 +1,18 @@
-//! How each reduction of each element type builds up beside its target.
+//! How each reduction of each element type accumulates in slots.
 //!
-//! Elements become *values* of a type in which they can be added up: half
-//! precision `f32`, integers of up to 32 bits 64. Others are their own values.
-//! What is kept for a target, its *slot*, is a value, or for a mean a sum with
-//! its count:
+//! Elements become *values* of a type in which they can be summed: half
+//! precision becomes `f32`, integers of up to 32 bits become 64-bit integers.
+//! Elements of other types are their own values. A *slot*, the accumulator of a
+//! target, is a value, or for a mean a sum with its count:
 //!
 //! ```text
-//! target --widen--> value --lift--> slot      as it starts
-//! update --widen--> value [--lift-->] add to the slot
-//! slot --divide--> value --narrow--> target   as it is finished
+//! target --widen--> value --lift--> slot          start
+//! update --widen--> value [--lift--> slot] --add--> slot
+//! slot --divide--> value --narrow--> target       finish
 //! ```
 //!
-//! All of these are functions for elements that lie next to each other; what
-//! gathers and spreads others is compiled once.
+//! All of these functions take contiguous elements; the code that copies others
+//! to and from contiguous buffers is compiled once (`runs.rs`).
 
 use super::super::kernels::{self, Run};
 use super::integers::{self, Integer};
@@ -20,70 +20,73 @@ use super::rows::Rows;
 use super::slots;
 use crate::reduction::{Reduction, Running, Widened};
 
-/// Elements to as many values.
-pub(super) type Widen = unsafe fn(*const u8, *mut u8, usize);
+/// Converts `len` elements (first pointer) to values (second pointer).
+pub(super) type WidenFn = unsafe fn(*const u8, *mut u8, usize);
 
-/// Values back to elements. An element whose value is what it was widened to
-/// may keep its bits.
-pub(super) type Narrow = unsafe fn(*const u8, *mut u8, usize);
+/// Converts `len` values (first pointer) to elements (second pointer), which hold what the target
+/// held before: an element whose new value is what it was widened to may keep its bits.
+pub(super) type NarrowFn = unsafe fn(*const u8, *mut u8, usize);
 
-/// Values to as many slots, which count one update each, or none.
-pub(super) type Lift = unsafe fn(*const u8, *mut u8, usize, bool);
+/// Makes `len` slots (second pointer) of values (first pointer): each counts one update if the flag
+/// is set, else none.
+pub(super) type LiftFn = unsafe fn(*const u8, *mut u8, usize, bool);
 
-/// Slots to means, as values; the flag tells whether what a slot started from
-/// counts, too. A slot without updates is what it started from.
-pub(super) type Divide = unsafe fn(*const u8, *mut u8, usize, bool);
+/// Divides `len` slots (first pointer) into means, as values (second pointer). If the flag is set,
+/// the value that a slot started from counts, too. A slot without updates becomes the value that it
+/// started from.
+pub(super) type DivideFn = unsafe fn(*const u8, *mut u8, usize, bool);
 
-/// Sums to means of so many values.
+/// Divides `len` sums, in place, by a count.
 pub(crate) type DivideRow = unsafe fn(*mut u8, usize, u32);
 
-/// How values build up beside their targets.
+/// How one reduction of one element type accumulates in slots.
 ///
-/// Invariant: all functions were made for the same elements, values and slots,
-/// of these sizes, which may all be copied by their bits and need no stricter
-/// alignment than `u128`.
+/// Invariant: all functions were made for the same types of elements, values and
+/// slots, of these sizes, which may all be copied by their bits and need no
+/// stricter alignment than `u128`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wide {
     /// The size of an element, of a value and of a slot in bytes.
     pub(super) element: usize,
     pub(super) value: usize,
     pub(super) slot: usize,
-    /// None where elements are values.
-    pub(super) convert: Option<(Widen, Narrow)>,
-    /// None where values are slots.
-    pub(super) lift: Option<(Lift, Divide)>,
-    /// Whether slots are what is added to slots, or else values.
+    /// None where elements are their own values.
+    pub(super) convert: Option<(WidenFn, NarrowFn)>,
+    /// None where slots are values.
+    pub(super) lift: Option<(LiftFn, DivideFn)>,
+    /// Whether `add` adds slots to slots; else it adds values to slots.
     pub(super) adds_slots: bool,
     pub(super) add: Run,
-    /// The first bytes of a slot that starts anew; all others are zeros.
+    /// The first bytes of an empty slot; its other bytes are zeros.
     pub(super) empty: [u8; 4],
-    /// None where means are counted by their slots.
+    /// Divides the sums of a row, for means whose updates are counted by rows; none where slots
+    /// count them, and for other reductions.
     pub(super) divide_row: Option<DivideRow>,
-    /// How whole rows are reduced, if not like that.
+    /// How whole rows are reduced in registers instead, if they can be.
     pub(super) rows: Option<Rows>,
 }
 
-/// What decides how a mean is kept.
+/// The facts about a reduction that decide which slots its means have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Extent {
-    /// How many updates an element sees, at most.
+    /// The number of updates of a target, at most.
     pub(crate) updates: usize,
-    /// Whether whole rows are counted.
+    /// Whether the updates of whole rows are counted, instead of those of each target.
     pub(crate) rows: bool,
-    /// How many bits integers need beside their sign, at most.
+    /// The number of bits, without the sign, that each integer fits in.
     pub(crate) bits: u32,
 }
 
-/// How many bits the largest of so many elements needs beside its sign.
+/// Returns the number of bits, without the sign, that each of `len` elements fits in.
 pub(crate) type Significant = unsafe fn(*const u8, usize) -> u32;
 
-/// A reduction of one element type in one extent; none where the target can
-/// hold what builds up.
+/// Returns how a reduction of one element type accumulates in slots; none where the target itself
+/// can be the accumulator.
 pub(crate) type Widely = fn(Reduction, Extent) -> Option<Wide>;
 
 const ZEROS: [u8; 4] = [0; 4];
 
-/// Means of what is its own sum, or has one in its slot.
+/// Means of elements whose slots are those of [`Running`].
 pub(crate) fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Wide> {
     (reduction == Reduction::Mean).then_some(Wide {
         element: size_of::<A>(),
@@ -99,7 +102,7 @@ pub(crate) fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Wid
     })
 }
 
-/// The same with the slots of `A`, which is what its values are.
+/// `wide` for means with the slots of `A`, which is the type of its values.
 fn counted<A: Running>(wide: Wide) -> Wide {
     Wide {
         slot: size_of::<A::Slot>(),
@@ -146,7 +149,7 @@ pub(crate) fn large_integer<A: Integer + Running>(
     .or_else(|| running::<A>(reduction, extent))
 }
 
-/// Sums of 64 bits, for rows that are counted apart.
+/// Means of rows in sums of 64 bits, whose updates are counted by rows.
 fn in_64_bits<A: Integer>() -> Wide {
     Wide {
         element: size_of::<A>(),
@@ -166,44 +169,44 @@ fn in_64_bits<A: Integer>() -> Wide {
 }
 
 impl Extent {
-    /// Bits of the largest count.
+    /// The number of bits of the largest count of updates.
     fn count_bits(self) -> u32 {
         usize::BITS - self.updates.leading_zeros()
     }
 
-    /// What a sum needs beyond the bits of an element: with the sign, and with what the
-    /// target holds for one more.
-    fn more_bits(self) -> u32 {
+    /// The number of bits that a sum needs beyond those of an element: for the count of updates
+    /// with the value that the target holds, and for the sign.
+    fn extra_bits(self) -> u32 {
         self.count_bits() + 1
     }
 
-    /// Up to which bits of integers slots may be smaller than for as many as this has, if
-    /// they may.
-    pub(super) fn smaller(self) -> Option<u32> {
+    /// The limit of a scan of the elements for the number of bits that they need: if all fit in
+    /// this many bits, slots may be smaller than for `self.bits`. None where a scan gains nothing.
+    pub(super) fn scan_limit(self) -> Option<u32> {
         let (smallest, largest) = match (self.rows, self.count_bits()) {
             (true, _) => (32, 64),
-            (false, ..=12) => (integers::SHORT_SUM, 48),
+            (false, ..=12) => (integers::SHORT_SUM_BITS, 48),
             (false, ..=16) => (48, 48),
             (false, _) => (40, 40),
         };
-        let bits = |sum: u32| sum.checked_sub(self.more_bits());
+        let bits = |sum: u32| sum.checked_sub(self.extra_bits());
         let enough = bits(smallest).is_some_and(|smallest| self.bits <= smallest);
         bits(largest).filter(|_| !enough)
     }
 
-    /// The smallest slots that hold the sums of integers, if such do: of 32 bits or 64, as
-    /// they are for rows or with a count.
+    /// Returns the smallest slots that hold the sums of these integers, if 64 bits do: `short` (32
+    /// bits) or `wide` (64 bits). Of rows these are sums, otherwise sum and count share the bits.
     fn narrowest(self, wide: Wide, short: Option<Wide>) -> Option<Wide> {
-        let packed = |wide: Wide, lift: Lift, divide: Divide| {
+        let packed = |wide: Wide, lift: LiftFn, divide: DivideFn| {
             let lift = Some((lift, divide));
             Some(Wide { lift, adds_slots: true, divide_row: None, ..wide })
         };
-        let (sum, count) = (self.bits.saturating_add(self.more_bits()), self.count_bits());
+        let (sum, count) = (self.bits.saturating_add(self.extra_bits()), self.count_bits());
         match (sum, count, short) {
             (..=32, _, Some(short)) if self.rows => Some(short),
             (..=64, ..) if self.rows => Some(wide),
             _ if self.rows => None,
-            (..=integers::SHORT_SUM, ..=12, Some(short)) => {
+            (..=integers::SHORT_SUM_BITS, ..=12, Some(short)) => {
                 packed(short, integers::lift_short, integers::divide_short)
             }
             (..=48, ..=16, _) => packed(wide, integers::lift::<48>, integers::divide::<48>),
@@ -213,12 +216,12 @@ impl Extent {
     }
 }
 
-/// Half precision builds up in `f32`.
+/// Reductions of half precision, which accumulate in `f32`.
 #[cfg(feature = "half")]
 pub(crate) fn half<A: super::halves::Half>(reduction: Reduction, extent: Extent) -> Option<Wide> {
-    use super::rows::How;
+    use super::rows::RowParams;
 
-    /// That of a half.
+    /// The sign bit of a half.
     const SIGN: u32 = 0x8000;
     let in_f32 = |add: Run, empty: f32| Wide {
         element: size_of::<A>(),
@@ -236,7 +239,7 @@ pub(crate) fn half<A: super::halves::Half>(reduction: Reduction, extent: Extent)
             Reduction::Mean => Some((0, true)),
             _ => None,
         }
-        .map(|(flip, mean)| Rows { run: A::FOLD_ROW, how: How { flip, mean } }),
+        .map(|(flip, mean)| Rows { run: A::FOLD_ROW, params: RowParams { flip, mean } }),
     };
     Some(match reduction {
         Reduction::Sum => in_f32(kernels::sum::<f32>(), 0.0),

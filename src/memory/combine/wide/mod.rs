@@ -1,20 +1,20 @@
-//! Reductions that build up beside their targets: means, and sums and products
-//! in a wider type.
+//! Reductions that accumulate beside their targets: means, and sums, differences
+//! and products in a wider type.
 //!
-//! Targets of a few lanes at a time have slots. They start from what the target
-//! holds, updates are added to them by the very walk that would change the
-//! target, and what they come to is written to the target:
+//! Each target of a group of lanes has an accumulator, its *slot*. Slots start
+//! from what the target holds, updates are accumulated in them by the same walk
+//! that would change the target, and their results are written to the target:
 //!
 //! ```text
-//! for lanes in groups                     as many as stay near a core
+//! for each group of lanes                 whose slots fit in L2
 //!   slots = start(target)
-//!   for entries: slots[index] += update   the walk, with slots for a target
+//!   for entries: slots[index] += update   the walk, over slots instead of the target
 //!   target = finish(slots)
 //! ```
 //!
 //! Where updates touch little of the target, they are sorted by target first,
-//! and only those that are touched have slots. Most rows are listed by target, too,
-//! and need no slots (`by_target.rs`).
+//! and only the targets that are touched have slots (`sparse.rs`). The updates of
+//! most rows are listed by target, too, and need no slots (`by_target.rs`).
 
 mod adds;
 mod bits;
@@ -34,7 +34,7 @@ use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 
-use self::adds::{Adds, Anew};
+use self::adds::{AddToSlots, ClearSlots};
 pub(in crate::memory) use self::bits::Dense;
 use self::by_target::RowsByTarget;
 pub(in crate::memory) use self::counts::{Counts, Divide, count};
@@ -63,31 +63,33 @@ use crate::reduction::Reduction;
 use crate::sync::{AtomicBool, Mutex};
 use crate::threshold::threshold;
 
-/// Bytes of slots that stay in the caches near a core: where updates take each
-/// lane after the other, and where they go back and forth between lanes.
-fn nearest() -> usize {
+/// Bytes of the slots of a group of lanes, at most, where one lane is reduced after
+/// the other: a part of L2.
+fn separate_slot_bytes() -> usize {
     of_caches(|caches| caches.second / 8, 64)
 }
-fn near() -> usize {
+
+/// The same where updates of all lanes of the group alternate: all of L2.
+fn alternating_slot_bytes() -> usize {
     of_caches(|caches| caches.second, 256)
 }
 
-/// Lanes whose indices lie next to each other are read a cache line at a time,
-/// so several are better than one.
-const ABREAST: usize = threshold(16, 2);
+/// Number of lanes of a group, at least, where adjacent lanes have adjacent
+/// indices: these are read a cache line at a time.
+const MIN_LANES: usize = threshold(16, 2);
 
-/// Bands of rows are wider: each band goes through all indices, and reads a part of
-/// each row.
-const ABREAST_IN_ROWS: usize = threshold(256, 2);
+/// The same where each index selects a whole row: each group reads all indices
+/// and a part of each row.
+const MIN_LANES_IN_ROWS: usize = threshold(256, 2);
 
-/// Below this width of rows, counts of their own do not pay.
+/// Number of elements from which on a row is worth a count of its updates.
 pub(in crate::memory) const WIDE_ROW: usize = 4;
 
-/// A reduction beside a target.
+/// A reduction that accumulates beside its target.
 ///
-/// Invariant: the loops are those of `Axes` over these arrays, which are
-/// borrowed for as long as this, the target exclusively; `kernels` are those of
-/// their elements.
+/// Invariant: the loops and components are those of `Axes` over these arrays,
+/// which are borrowed for as long as this, the target exclusively; `kernels` are
+/// those of their elements.
 pub(in crate::memory) struct Building<'b> {
     pub(in crate::memory) target: *mut u8,
     pub(in crate::memory) updates: *const u8,
@@ -97,42 +99,45 @@ pub(in crate::memory) struct Building<'b> {
     pub(in crate::memory) policy: Policy,
     pub(in crate::memory) loops: &'b Loops,
     pub(in crate::memory) components: &'b Components,
+    /// Whether updates touch little of the target.
     pub(in crate::memory) sparse: bool,
     pub(in crate::memory) kernels: &'b Kernels,
     pub(in crate::memory) reduction: Reduction,
+    /// Whether the value that a target holds takes part.
     pub(in crate::memory) init: bool,
     /// The target and the updates, where both are dense.
     pub(in crate::memory) dense: Option<[Dense; 2]>,
 }
 
-// SAFETY: stands for the borrows named above; groups of lanes that run side by
-// side share no target.
+// SAFETY: the pointers stand for the borrows named in the invariant; groups of
+// lanes that run on different threads share no target.
 #[allow(unsafe_code)]
 unsafe impl Sync for Building<'_> {}
 
 impl Building<'_> {
-    /// How many targets a lane has.
+    /// The number of targets of a lane.
     fn targets(&self) -> usize {
-        self.components.iter().map(|one| one.len).product()
+        self.components.iter().map(|component| component.len).product()
     }
 
     /// The loops over updates.
     fn entries(&self) -> impl Iterator<Item = Loop> {
-        self.loops.iter().copied().filter(|one| one.entries)
+        self.loops.iter().copied().filter(|level| level.entries)
     }
 
-    /// Whether the iterations of a loop over lanes lie between what indices select, or around it.
+    /// Whether adjacent lanes of a loop are closer in the target than adjacent targets of a lane:
+    /// each index then selects among rows of lanes.
     fn is_inside(&self, lanes: &Loop) -> bool {
-        let across = self.components.iter().map(|one| one.step.unsigned_abs()).min();
+        let across = self.components.iter().map(|component| component.step.unsigned_abs()).min();
         Some(lanes.step.selected.unsigned_abs()) < across
     }
 
-    /// Walks over two arrays, of which the listed one has elements of the size
-    /// that is given; false where an index is refused.
+    /// Runs a kernel over `selected` and `listed`, whose elements have `size` bytes, from the
+    /// place `from` on. Returns false if the policy refuses an index out of bounds.
     ///
     /// # Safety
-    /// The loops and components are over these arrays, with the steps of each,
-    /// from here on, and the kernel is for their elements.
+    /// The loops and components, from `from` on, are over these arrays, with the
+    /// steps of each, and the kernel is for their elements.
     #[allow(unsafe_code)]
     #[inline(never)]
     unsafe fn walk(
@@ -143,7 +148,7 @@ impl Building<'_> {
         (selected, listed, size): (*mut u8, *const u8, usize),
         kernel: &dyn Kernel,
     ) -> bool {
-        loops.retain(|one| one.len > 1);
+        loops.retain(|level| level.len > 1);
         let (walk, rest) = Walk::new(loops, components.clone(), Order::Selected(0));
         let outside = AtomicBool::new(false);
         for mut walk in std::iter::once(walk).chain(rest.map(|rest| *rest)) {
@@ -159,8 +164,8 @@ impl Building<'_> {
                 spread: walk.is_spread(),
                 outside: &outside,
             };
-            // SAFETY: the caller's promise: loops over two arrays, of which one
-            // may be the slots, with the steps of each.
+            // SAFETY: the caller's promise: loops over two arrays, of which the
+            // selected one may be the slots, with the steps of each.
             #[allow(unsafe_code)]
             unsafe {
                 run.run(Cut::Entries(1), 1);
@@ -170,110 +175,112 @@ impl Building<'_> {
     }
 }
 
-/// Room for slots, aligned for any.
-type Room = Vec<MaybeUninit<u128>>;
+/// Memory for slots, aligned for slots of any type.
+type SlotBuffer = Vec<MaybeUninit<u128>>;
 
-/// Room for so many slots of `size` bytes.
-fn room(slots: Option<usize>, size: usize) -> Result<Room> {
+/// Reserves memory for `slots` slots of `size` bytes; `None` is a number that overflowed.
+fn slot_buffer(slots: Option<usize>, size: usize) -> Result<SlotBuffer> {
     let bytes = slots.and_then(|slots| slots.checked_mul(size));
     let bytes = bytes.ok_or(Error::AllocationFailed { bytes: usize::MAX })?;
     reserved(bytes.div_ceil(size_of::<u128>()))
 }
 
-/// Builds all values and writes them; false where an index is refused, which
-/// may leave some targets written.
+/// Runs the reduction. Returns false if the policy refuses an index out of
+/// bounds; some targets may have been written by then.
 pub(in crate::memory) fn fold_wide(building: &Building<'_>) -> Result<bool> {
     let loops = building.loops;
-    let updates = building.entries().map(|one| one.len).product();
-    let mut lanes: Loops = loops.iter().copied().filter(|one| !one.entries).collect();
-    lanes.sort_by_key(|one| std::cmp::Reverse(one.step.selected.unsigned_abs()));
+    let updates = building.entries().map(|level| level.len).product();
+    let mut lanes: Loops = loops.iter().copied().filter(|level| !level.entries).collect();
+    lanes.sort_by_key(|level| std::cmp::Reverse(level.step.selected.unsigned_abs()));
     merge(&mut lanes);
     let extent = |rows: bool| Extent { updates, rows, bits: building.size as u32 * 8 };
     let wide = |extent: Extent| building.kernels.wide(building.reduction, extent);
-    let Some(apart) = wide(extent(false)) else { return Ok(true) };
-    if let Some(rows) = RowsByTarget::of(building, &lanes, &apart) {
+    let Some(by_element) = wide(extent(false)) else { return Ok(true) };
+    if let Some(rows) = RowsByTarget::of(building, &lanes, &by_element) {
         return rows.fold();
     }
     if building.sparse {
-        return sparse::fold(building, &apart, &lanes);
+        return sparse::fold(building, &by_element, &lanes);
     }
     let row = lanes.pop().unwrap_or(Loop::ONCE);
     let inside = building.is_inside(&row);
     let rows = inside && !row.reads_indices() && row.len >= WIDE_ROW;
     let mut extent = extent(rows);
-    let significant = building.kernels.significant().zip(extent.smaller());
-    if let (Some((significant, most)), Some(arrays)) = (significant, building.dense) {
-        // SAFETY: the kernels are those of the arrays.
+    let significant = building.kernels.significant().zip(extent.scan_limit());
+    if let (Some((significant, max_bits)), Some(arrays)) = (significant, building.dense) {
+        // SAFETY: the kernels are those of the elements of both arrays (invariant of
+        // `Building`), and these have `size` bytes.
         #[allow(unsafe_code)]
-        let bits = unsafe { bits::bits(significant, arrays, building.size, most) };
+        let bits = unsafe { bits::scan(significant, arrays, building.size, max_bits) };
         extent.bits = bits.unwrap_or(extent.bits);
     }
     match wide(extent) {
-        Some(wide) => Plan { building, wide, lanes, row, inside, rows }.fold(updates),
+        Some(wide) => SlotPlan { building, wide, lanes, row, inside, rows }.fold(updates),
         None => Ok(true),
     }
 }
 
-/// How the slots of a target lie.
-struct Plan<'p> {
+/// The layout of the slots, and the loops over the lanes that are cut into groups.
+struct SlotPlan<'p> {
     building: &'p Building<'p>,
     wide: Wide,
-    /// All loops over lanes but the innermost, and that one.
+    /// The loops over lanes: all but the innermost, and the innermost.
     lanes: Loops,
     row: Loop,
-    /// Whether the lanes of a row lie between what indices select, or around it.
+    /// Whether `row` [is inside](Building::is_inside) what the indices select.
     inside: bool,
-    /// Whether each index selects a whole row, which is counted once.
+    /// Whether each index selects a whole row, whose updates are counted once.
     rows: bool,
 }
 
-/// Room for the slots of a group, and for counts of its rows.
-struct Rooms {
-    slots: Room,
+/// The slots of a group, and counts of the updates of its rows.
+struct GroupBuffers {
+    slots: SlotBuffer,
     counts: Vec<u32>,
-    /// The group of lanes whose indices have been counted.
+    /// The iteration of the loops around the group whose indices have been counted.
     counted: Option<usize>,
 }
 
-impl Plan<'_> {
+impl SlotPlan<'_> {
+    /// Reduces all lanes, group by group. Returns false if the policy refuses an index.
     fn fold(&self, updates: usize) -> Result<bool> {
-        let Plan { building, row, .. } = self;
-        let bins = building.targets();
-        let lane_bytes = bins.saturating_mul(self.wide.slot).max(1);
+        let SlotPlan { building, row, .. } = self;
+        let targets = building.targets();
+        let lane_bytes = targets.saturating_mul(self.wide.slot).max(1);
         let iterations = iterations(&self.lanes);
         let lanes = iterations * row.len;
         let cost = Cost::of_near(updates.saturating_mul(lanes)).times(3);
         let parts = parallel::parts(cost).min(parallel::threads());
-        // As many as stay near, but so few that each thread has some.
+        // Groups are as wide as slots fit in the cache, but not so wide that a thread has none.
         let share = row.len.div_ceil(parts);
         let (bytes, least) = match (self.inside, self.rows) {
-            (true, true) => (near(), ABREAST_IN_ROWS),
-            (true, false) => (near(), ABREAST),
-            (false, _) => (nearest(), 1),
+            (true, true) => (alternating_slot_bytes(), MIN_LANES_IN_ROWS),
+            (true, false) => (alternating_slot_bytes(), MIN_LANES),
+            (false, _) => (separate_slot_bytes(), 1),
         };
         let width = (bytes / lane_bytes).min(share).max(least);
         let width = width.min(row.len);
         let bands = row.len.div_ceil(width);
         let groups = iterations * bands;
         let parts = parts.min(groups);
-        let mut rooms = reserved(parts)?;
+        let mut buffers = reserved(parts)?;
         for _ in 0..parts {
-            rooms.push(Mutex::new(Rooms {
-                slots: room(bins.checked_mul(width), self.wide.slot)?,
-                counts: repeated(0, if self.wide.divide_row.is_some() { bins } else { 0 })?,
+            buffers.push(Mutex::new(GroupBuffers {
+                slots: slot_buffer(targets.checked_mul(width), self.wide.slot)?,
+                counts: repeated(0, if self.wide.divide_row.is_some() { targets } else { 0 })?,
                 counted: None,
             }));
         }
         let outside = AtomicBool::new(false);
         parallel::run(parts, &|part| {
-            let Ok(mut rooms) = rooms[part].lock() else { return };
+            let Ok(mut buffers) = buffers[part].lock() else { return };
             for group in parallel::share(groups, parts, part) {
                 let iteration = group / bands;
                 let (at, _) = Cursor::new(&self.lanes, Offsets::ZERO, iteration).take(1);
                 let first = group % bands * width;
                 let lanes = Loop { len: width.min(row.len - first), ..*row };
                 let group = Group { plan: self, at: at.after(first, row.step), lanes, iteration };
-                if !group.fold(&mut rooms) {
+                if !group.fold(&mut buffers) {
                     return outside.store(true, Ordering::Relaxed);
                 }
             }
@@ -282,42 +289,45 @@ impl Plan<'_> {
     }
 }
 
-/// Lanes that have slots at the same time.
+/// A group of lanes, which have slots at the same time.
 struct Group<'g> {
-    plan: &'g Plan<'g>,
+    plan: &'g SlotPlan<'g>,
+    /// The place of its first lane in the arrays.
     at: Offsets,
     lanes: Loop,
-    /// Which iteration of the loops around this is one of.
+    /// The number of the iteration of the loops around `SlotPlan::row` that it is a part of.
     iteration: usize,
 }
 
 impl Group<'_> {
-    /// Folds the updates of these lanes, with room for a slot for each of their
-    /// targets; false where an index is refused.
-    fn fold(&self, rooms: &mut Rooms) -> bool {
-        let Plan { building, wide, inside, .. } = self.plan;
-        let slots = rooms.slots.as_mut_ptr().cast::<u8>();
+    /// Reduces the updates of these lanes, with buffers for a slot for each of their
+    /// targets. Returns false if the policy refuses an index out of bounds.
+    fn fold(&self, buffers: &mut GroupBuffers) -> bool {
+        let SlotPlan { building, wide, inside, .. } = self.plan;
+        let slots = buffers.slots.as_mut_ptr().cast::<u8>();
         let width = if *inside { self.lanes.len } else { 1 };
-        let (components, bins) = steps(building.components, wide.slot, width);
-        let lane_step = if *inside { wide.slot } else { bins * wide.slot } as isize;
-        // SAFETY: there is a slot for each target of these lanes.
+        let (components, slot_count) = steps(building.components, wide.slot, width);
+        let lane_step = if *inside { wide.slot } else { slot_count * wide.slot } as isize;
+        // SAFETY: the buffer has a slot for each target of these lanes, and the runs are of
+        // elements of the target, as its components and lanes are.
         #[allow(unsafe_code)]
         self.each_run(&components, lane_step, &|target, step, slot, len, _| unsafe {
             wide.start(target, step, slots.wrapping_add(slot), len);
         });
-        // Slots (selected) and updates (listed).
-        let mut adds: Loops = self.plan.building.entries().collect();
+        // The loops over slots (selected) and updates (listed).
+        let mut loops: Loops = self.plan.building.entries().collect();
         let step = Offsets { selected: lane_step, ..self.lanes.step };
-        adds.push(Loop { len: self.lanes.len, step, entries: false });
-        let kernels: [&dyn Kernel; 2] = [&Anew(wide), &Adds(wide)];
+        loops.push(Loop { len: self.lanes.len, step, entries: false });
+        let kernels: [&dyn Kernel; 2] = [&ClearSlots(wide), &AddToSlots(wide)];
         for kernel in &kernels[usize::from(building.init)..] {
             let from = Offsets { selected: 0, ..self.at };
             let arrays = (slots, building.updates, building.size);
-            // SAFETY: `adds` goes over the updates of these lanes, with the steps
-            // of slots in the place of the target's; all slots have been started.
+            // SAFETY: `loops` are over the updates of these lanes, with the steps of
+            // slots in the place of the target's; all slots have been started.
             #[allow(unsafe_code)]
-            let all = unsafe { building.walk(adds.clone(), &components, from, arrays, *kernel) };
-            if !all {
+            let in_bounds =
+                unsafe { building.walk(loops.clone(), &components, from, arrays, *kernel) };
+            if !in_bounds {
                 return false;
             }
         }
@@ -329,10 +339,10 @@ impl Group<'_> {
             });
             return true;
         };
-        if !self.count(rooms) {
+        if !self.count(buffers) {
             return false;
         }
-        let counts = &rooms.counts;
+        let counts = &buffers.counts;
         // SAFETY: as for the start.
         #[allow(unsafe_code)]
         self.each_run(&components, lane_step, &|target, step, slot, len, row| unsafe {
@@ -345,16 +355,16 @@ impl Group<'_> {
         true
     }
 
-    /// Calls `run` for runs of slots that lie next to each other: with their
-    /// target and its step, the offset of the first, how many they are, and for
-    /// rows the number of their count.
+    /// Calls `run` for each run of contiguous slots, with its first target, the step in bytes
+    /// between its targets, the offset in bytes of its first slot, the number of slots, and, of
+    /// rows, the number of the row, by which its updates are counted.
     fn each_run(
         &self,
         components: &Components,
         lane_step: isize,
         run: &dyn Fn(*mut u8, isize, usize, usize, usize),
     ) {
-        let Plan { building, rows, .. } = self.plan;
+        let SlotPlan { building, rows, .. } = self.plan;
         let (numbers, _) = steps(building.components, 1, 1);
         let mut loops: Loops = SmallVec::new();
         for ((target, slot), number) in building.components.iter().zip(components).zip(&numbers) {
@@ -367,10 +377,10 @@ impl Group<'_> {
         if !*rows {
             loops.push(lanes);
         }
-        loops.retain(|one| one.len > 1);
-        loops.sort_by_key(|one| std::cmp::Reverse(one.step.listed));
+        loops.retain(|level| level.len > 1);
+        loops.sort_by_key(|level| std::cmp::Reverse(level.step.listed));
         merge(&mut loops);
-        // A row is a run of its own, be it of one lane: it has a count of its own.
+        // Each row is a run of its own, even of one lane, since each has its own count.
         let last = if *rows { lanes } else { loops.pop().unwrap_or(Loop::ONCE) };
         let mut cursor = Cursor::new(&loops, Offsets::ZERO, 0);
         for _ in 0..iterations(&loops) {
@@ -381,33 +391,35 @@ impl Group<'_> {
     }
 
     /// Counts the updates of each row, unless the group before had the same
-    /// indices; false where an index is refused.
-    fn count(&self, rooms: &mut Rooms) -> bool {
-        if rooms.counted == Some(self.iteration) {
+    /// indices. Returns false if the policy refuses an index out of bounds.
+    fn count(&self, buffers: &mut GroupBuffers) -> bool {
+        if buffers.counted == Some(self.iteration) {
             return true;
         }
-        rooms.counts.fill(0);
+        buffers.counts.fill(0);
         let (components, _) = steps(self.plan.building.components, size_of::<u32>(), 1);
         let mut loops: Loops = self.plan.building.entries().collect();
-        for one in &mut loops {
-            one.step.listed = 0;
+        for level in &mut loops {
+            level.step.listed = 0;
         }
         let from = Offsets { indices: self.at.indices, ..Offsets::ZERO };
         let one = 1_u32;
-        let arrays = (rooms.counts.as_mut_ptr().cast(), (&raw const one).cast(), size_of::<u32>());
+        let arrays =
+            (buffers.counts.as_mut_ptr().cast(), (&raw const one).cast(), size_of::<u32>());
         // SAFETY: the loops are those over the updates of a lane, with the steps
-        // of counts in the place of the target's; one value stands for all
-        // updates.
+        // of counts in the place of the target's; all updates are the one value `one`,
+        // since their step is 0.
         #[allow(unsafe_code)]
-        let all =
+        let in_bounds =
             unsafe { self.plan.building.walk(loops, &components, from, arrays, &Plain(count)) };
-        rooms.counted = all.then_some(self.iteration);
-        all
+        buffers.counted = in_bounds.then_some(self.iteration);
+        in_bounds
     }
 }
 
-/// The components of an index into elements of `size` bytes that lie in
-/// row-major order, `width` of them for each index; and how many there are.
+/// Returns the components of an index into another array, which is contiguous in row-major
+/// order and has `width` elements of `size` bytes for each value of the index; and its number of
+/// elements.
 pub(in crate::memory) fn steps(
     components: &[Component],
     size: usize,
@@ -415,9 +427,9 @@ pub(in crate::memory) fn steps(
 ) -> (Components, usize) {
     let mut stepped: Components = components.iter().copied().collect();
     let mut count = width;
-    for one in stepped.iter_mut().rev() {
-        one.step = (count * size) as isize;
-        count *= one.len;
+    for component in stepped.iter_mut().rev() {
+        component.step = (count * size) as isize;
+        count *= component.len;
     }
     (stepped, count)
 }

@@ -1,53 +1,60 @@
-//! Reductions of whole rows: all updates of a target's row are added up in registers, a
-//! block of columns at a time, and the target is read and written once.
+//! Reductions of whole rows: all updates of a target's row are accumulated in registers, a
+//! block of columns at a time, and the target is read and written once:
+//!
+//! ```text
+//! for blocks of columns of the row
+//!   values = widen(target[block])         or zeros
+//!   for updates of the row: values += widen(update[block])
+//!   target[block] = narrow(values)        of means: divided by the count
+//! ```
 
 use std::ops::Range;
 
 use super::integers::{Bits, divide_row};
 use crate::memory::cpu;
-use crate::reduction::{floor_by, short_floor_by, wide_floor_by};
+use crate::reduction::{floor_recip_i32, floor_recip_u16, floor_recip_u48};
 use crate::threshold::threshold;
 
-/// A row of a target, and the updates that it takes in.
+/// A row of a target, and the updates that are reduced into it.
 pub(crate) struct Row<'r> {
     pub(super) target: *mut u8,
     pub(super) updates: *const u8,
-    /// Where updates begin, in bytes: those of this row, then those of rows that come later.
+    /// The offsets of updates in bytes: first those of this row, then those of later rows.
     pub(super) places: &'r [isize],
-    /// How many of them are this row's: one or more.
+    /// The number of updates of this row: one or more.
     pub(super) count: usize,
-    /// The length of all rows, whose elements lie next to each other.
+    /// The number of elements of each row, which are contiguous.
     pub(super) len: usize,
     /// Whether the value that the target holds takes part.
     pub(super) init: bool,
 }
 
 /// Reduces a row, as [`Rows::fold`] does.
-pub(super) type FoldRow = unsafe fn(&Row<'_>, How);
+pub(super) type FoldRow = unsafe fn(&Row<'_>, RowParams);
 
-/// How rows are reduced.
+/// How rows are reduced: a function for their element type, and its parameters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows {
     pub(super) run: FoldRow,
-    pub(super) how: How,
+    pub(super) params: RowParams,
 }
 
-/// What of that needs no function of its own.
+/// The parameters of a [`FoldRow`], which need no function of their own.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct How {
-    /// Bits that are inverted in updates as they are read.
+pub(crate) struct RowParams {
+    /// Bits that are inverted (XOR) in updates as they are read.
     pub(super) flip: u32,
-    /// Whether halves are divided by their count, too; integers always are.
+    /// Whether sums of halves are divided by the count; those of integers always are.
     #[cfg_attr(not(feature = "half"), allow(dead_code))]
     pub(super) mean: bool,
 }
 
 impl Rows {
-    /// The shortest row that can be reduced.
-    pub(super) const LEAST: usize = SHORT;
+    /// Number of elements of the shortest row that can be reduced.
+    pub(super) const MIN_LEN: usize = SHORT_BLOCK;
 
-    /// Whether the processor has the instructions that all of these are compiled for: beyond
-    /// the usual ones AVX2 and F16C, on x86-64.
+    /// Whether the processor has the instructions that the functions of all element types are
+    /// compiled for: on x86-64 AVX2, and with the feature `half` F16C.
     #[inline]
     pub(super) fn can_run() -> bool {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -64,61 +71,66 @@ impl Rows {
     /// Reduces a row.
     ///
     /// # Safety
-    /// They [can run](Self::can_run). The target and the updates at all places are rows of
-    /// so many elements, of the type that this was made for, at least
-    /// [`LEAST`](Self::LEAST), and nobody else uses those of the target.
+    /// [`can_run`](Self::can_run) is true. The target and the updates at all places are rows of
+    /// `row.len` elements, of the type that this was made for; these are at least
+    /// [`MIN_LEN`](Self::MIN_LEN). Nobody else uses the row of the target.
     #[allow(unsafe_code)]
     #[inline]
     pub(super) unsafe fn fold(&self, row: &Row<'_>) {
         // SAFETY: the caller's promise.
-        unsafe { (self.run)(row, self.how) }
+        unsafe { (self.run)(row, self.params) }
     }
 }
 
-/// Columns of the blocks that the rest of a row is made up of.
-pub(super) const SHORT: usize = threshold(16, 8);
+/// Number of columns of the blocks for what remains of a row behind its long blocks.
+pub(super) const SHORT_BLOCK: usize = threshold(16, 8);
 
-/// How many updates ahead of the one being added the next is asked for.
+/// Prefetch distance: number of updates ahead of the update being added.
 const AHEAD: usize = 24;
 
-/// How elements become values, which add up.
-pub(super) trait Values: Copy {
+/// How the rows of an element type are accumulated in values of another type.
+pub(super) trait RowAccumulator: Copy {
     type Element: Copy + Default;
     type Value: Copy;
 
-    /// How many elements a value holds.
-    const MOST: usize;
-    /// Columns of a long block, as many as registers hold: 32 or 64.
-    const LONG: usize;
+    /// Number of elements, the one that the target holds included, whose sum a value can hold and
+    /// [`block`](Self::block) can divide.
+    const MAX_TERMS: usize;
+    /// Number of columns of a long block, whose values fit in the registers: 32 or 64.
+    const LONG_BLOCK: usize;
 
+    /// Reads `N` elements as values.
+    ///
     /// # Safety
-    /// So many elements can be read.
+    /// `N` elements can be read.
     #[allow(unsafe_code)]
     unsafe fn widen<const N: usize>(self, from: *const Self::Element) -> [Self::Value; N];
 
     fn add(held: Self::Value, update: Self::Value) -> Self::Value;
 
-    /// What becomes of the `N` columns from this one on, with fewer than `MOST` updates.
+    /// Returns the reduced elements of `N` columns of the row from column `first` on, for fewer
+    /// than `MAX_TERMS` updates.
     ///
     /// # Safety
-    /// That of [`Rows::fold`], and there are so many columns.
+    /// That of [`Rows::fold`], and the row has `N` columns from `first` on.
     #[allow(unsafe_code)]
     unsafe fn block<const N: usize>(self, row: &Row<'_>, first: usize) -> [Self::Element; N];
 
-    /// The same of fewer columns and more updates.
+    /// Returns the reduced elements of `SHORT_BLOCK` columns of the row from column `first` on, for
+    /// any number of updates.
     ///
     /// # Safety
-    /// The same.
+    /// That of [`Rows::fold`], and the row has `SHORT_BLOCK` columns from `first` on.
     #[allow(unsafe_code)]
-    unsafe fn far(self, row: &Row<'_>, first: usize) -> [Self::Element; SHORT];
+    unsafe fn block_of_many(self, row: &Row<'_>, first: usize) -> [Self::Element; SHORT_BLOCK];
 
-    /// Adds some of the updates to values of these columns.
+    /// Adds a range of the updates of the row to the values of `N` columns from column `first` on.
     ///
     /// # Safety
-    /// The same, and there are so many updates.
+    /// That of [`block`](Self::block), and the row has all updates of the range.
     #[allow(unsafe_code)]
     #[inline(always)]
-    unsafe fn take<const N: usize>(
+    unsafe fn accumulate<const N: usize>(
         self,
         mut values: [Self::Value; N],
         row: &Row<'_>,
@@ -142,9 +154,9 @@ pub(super) trait Values: Copy {
     }
 }
 
-/// `f` of each: a loop, where compilers may leave `map` a call.
+/// `from.map(f)`, as a loop, since compilers may not inline the `map` of arrays.
 #[inline(always)]
-pub(super) fn each<T: Copy, U: Copy + Default, const N: usize>(
+pub(super) fn map_array<T: Copy, U: Copy + Default, const N: usize>(
     from: [T; N],
     f: impl Fn(T) -> U,
 ) -> [U; N] {
@@ -155,115 +167,122 @@ pub(super) fn each<T: Copy, U: Copy + Default, const N: usize>(
     to
 }
 
-/// Reduces a row block by block.
+/// Reduces a row, block by block.
 ///
 /// # Safety
 /// That of [`Rows::fold`].
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(super) unsafe fn fold<V: Values>(values: V, row: &Row<'_>) {
-    let target = row.target.cast::<V::Element>();
-    let near = row.count < V::MOST;
-    let rest = if near { row.len % V::LONG } else { row.len };
-    let last = row.len - SHORT;
-    // The last block may overlap those before, so it is worked out ahead of them.
-    let mut end = [V::Element::default(); SHORT];
-    let overlaps = rest % SHORT > 0;
+pub(super) unsafe fn fold_row<A: RowAccumulator>(accumulator: A, row: &Row<'_>) {
+    let target = row.target.cast::<A::Element>();
+    let fits = row.count < A::MAX_TERMS;
+    let rest = if fits { row.len % A::LONG_BLOCK } else { row.len };
+    let last = row.len - SHORT_BLOCK;
+    // The last block may overlap the block before it, so it is computed before any is stored.
+    let mut end = [A::Element::default(); SHORT_BLOCK];
+    let overlaps = rest % SHORT_BLOCK > 0;
     let mut first = if overlaps { last } else { row.len - rest };
-    // SAFETY: the caller's promise; blocks lie within the row.
+    // SAFETY: the caller's promise; all blocks are within the row, which has at least
+    // `SHORT_BLOCK` elements (`Rows::MIN_LEN`).
     unsafe {
         let mut ahead = overlaps;
         while first <= last {
-            let new = if near { values.block::<SHORT>(row, first) } else { values.far(row, first) };
+            let new = if fits {
+                accumulator.block::<SHORT_BLOCK>(row, first)
+            } else {
+                accumulator.block_of_many(row, first)
+            };
             if ahead {
                 (end, ahead, first) = (new, false, row.len - rest);
             } else {
-                target.add(first).cast::<[V::Element; SHORT]>().write(new);
-                first += SHORT;
+                target.add(first).cast::<[A::Element; SHORT_BLOCK]>().write(new);
+                first += SHORT_BLOCK;
             }
         }
-        for first in (0..row.len - rest).step_by(V::LONG) {
-            if V::LONG == 64 {
-                let new = values.block::<64>(row, first);
-                target.add(first).cast::<[V::Element; 64]>().write(new);
+        for first in (0..row.len - rest).step_by(A::LONG_BLOCK) {
+            if A::LONG_BLOCK == 64 {
+                let new = accumulator.block::<64>(row, first);
+                target.add(first).cast::<[A::Element; 64]>().write(new);
             } else {
-                let new = values.block::<32>(row, first);
-                target.add(first).cast::<[V::Element; 32]>().write(new);
+                let new = accumulator.block::<32>(row, first);
+                target.add(first).cast::<[A::Element; 32]>().write(new);
             }
         }
         if overlaps {
-            target.add(last).cast::<[V::Element; SHORT]>().write(end);
+            target.add(last).cast::<[A::Element; SHORT_BLOCK]>().write(end);
         }
     }
 }
 
-/// Unsigned integers; or signed ones whose sign bits are inverted, which adds as much to
-/// each of them as to their mean.
+/// Means of rows of unsigned integers, or of signed ones whose sign bits (`flip`) are inverted:
+/// this adds the same number to each of them and to their mean.
 #[derive(Clone, Copy)]
-pub(super) struct Unsigned<B> {
+pub(super) struct IntegerRows<B> {
     flip: B,
 }
 
-/// Means of integers of which the type has these bits, given what is inverted.
+/// How means of rows of integers with the bits of `B` are reduced; `flip` is the sign bit of signed
+/// integers, and 0 for unsigned ones.
 pub(super) const fn means<B: Bits>(flip: u32) -> Option<Rows>
 where
-    Unsigned<B>: Values,
+    IntegerRows<B>: RowAccumulator,
 {
     #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2"))]
     #[allow(unsafe_code)]
-    unsafe fn run<B: Bits>(row: &Row<'_>, how: How)
+    unsafe fn run<B: Bits>(row: &Row<'_>, params: RowParams)
     where
-        Unsigned<B>: Values,
+        IntegerRows<B>: RowAccumulator,
     {
         // SAFETY: the caller's promise.
-        unsafe { fold(Unsigned { flip: B::of(how.flip.into()) }, row) }
+        unsafe { fold_row(IntegerRows { flip: B::of(params.flip.into()) }, row) }
     }
-    Some(Rows { run: run::<B>, how: How { flip, mean: true } })
+    Some(Rows { run: run::<B>, params: RowParams { flip, mean: true } })
 }
 
-/// Of other integers.
+/// [`means`] for larger integers, whose rows are not reduced in registers.
 pub(super) const fn none(_flip: u32) -> Option<Rows> {
     None
 }
 
-impl<B> Unsigned<B>
+impl<B> IntegerRows<B>
 where
-    Self: Values<Element = B>,
-    <Self as Values>::Value: Default,
+    Self: RowAccumulator<Element = B>,
+    <Self as RowAccumulator>::Value: Default,
 {
-    /// What sums start from.
+    /// The values that the sums of `N` columns start from: the target's elements if `row.init`,
+    /// else zeros.
     ///
     /// # Safety
-    /// That of [`Values::block`].
+    /// That of [`RowAccumulator::block`].
     #[allow(unsafe_code)]
     #[inline(always)]
     unsafe fn start<const N: usize>(
         self,
         row: &Row<'_>,
         first: usize,
-    ) -> [<Self as Values>::Value; N] {
+    ) -> [<Self as RowAccumulator>::Value; N] {
         if !row.init {
             return [Default::default(); N];
         }
-        // SAFETY: the caller's promise; the target holds elements, too.
+        // SAFETY: the caller's promise: the target's row has `N` elements from `first` on.
         unsafe { self.widen::<N>(row.target.cast::<B>().add(first)) }
     }
 }
 
 macro_rules! unsigned {
-    ($($bits:ident, $sum:ident, $long:literal: $most:expr, $by:ident, $floor:ident;)*) => {$(
-        impl Values for Unsigned<$bits> {
+    ($($bits:ident, $sum:ident, $long:literal: $most:expr, $float:ident, $floor:ident;)*) => {$(
+        impl RowAccumulator for IntegerRows<$bits> {
             type Element = $bits;
             type Value = $sum;
-            const MOST: usize = $most;
-            const LONG: usize = $long;
+            const MAX_TERMS: usize = $most;
+            const LONG_BLOCK: usize = $long;
 
             #[allow(unsafe_code)]
             #[inline(always)]
             unsafe fn widen<const N: usize>(self, from: *const $bits) -> [$sum; N] {
                 // SAFETY: the caller's promise.
                 let bits = unsafe { from.cast::<[$bits; N]>().read() };
-                each(bits, |bits| (bits ^ self.flip).into())
+                map_array(bits, |bits| (bits ^ self.flip).into())
             }
             #[inline(always)]
             fn add(held: $sum, update: $sum) -> $sum {
@@ -272,39 +291,39 @@ macro_rules! unsigned {
             #[allow(unsafe_code)]
             #[inline(always)]
             unsafe fn block<const N: usize>(self, row: &Row<'_>, first: usize) -> [$bits; N] {
-                let by = ((row.count + usize::from(row.init)) as $by).recip();
+                let reciprocal = ((row.count + usize::from(row.init)) as $float).recip();
                 // SAFETY: the caller's promise.
                 let sums = unsafe {
                     let sums = self.start::<N>(row, first);
-                    self.take(sums, row, first, 0..row.count)
+                    self.accumulate(sums, row, first, 0..row.count)
                 };
-                each(sums, |sum| $floor(sum as _, by) as $bits ^ self.flip)
+                map_array(sums, |sum| $floor(sum as _, reciprocal) as $bits ^ self.flip)
             }
             #[allow(unsafe_code)]
             #[inline(always)]
-            unsafe fn far(self, row: &Row<'_>, first: usize) -> [$bits; SHORT] {
-                let (mut totals, mut done) = ([0_i64; SHORT], 0);
+            unsafe fn block_of_many(self, row: &Row<'_>, first: usize) -> [$bits; SHORT_BLOCK] {
+                let (mut totals, mut done) = ([0_i64; SHORT_BLOCK], 0);
                 // SAFETY: the caller's promise.
                 unsafe {
-                    let mut sums = self.start::<SHORT>(row, first);
+                    let mut sums = self.start::<SHORT_BLOCK>(row, first);
                     while done < row.count {
-                        let end = row.count.min(done + (Self::MOST - 1));
-                        sums = self.take(sums, row, first, done..end);
-                        for k in 0..SHORT {
+                        let end = row.count.min(done + (Self::MAX_TERMS - 1));
+                        sums = self.accumulate(sums, row, first, done..end);
+                        for k in 0..SHORT_BLOCK {
                             totals[k] += sums[k] as i64;
                         }
-                        (sums, done) = ([0; SHORT], end);
+                        (sums, done) = ([0; SHORT_BLOCK], end);
                     }
                     let count = row.count + usize::from(row.init);
-                    divide_row(totals.as_mut_ptr().cast(), SHORT, count as u32);
+                    divide_row(totals.as_mut_ptr().cast(), SHORT_BLOCK, count as u32);
                 }
-                each(totals, |mean| mean as $bits ^ self.flip)
+                map_array(totals, |mean| mean as $bits ^ self.flip)
             }
         }
     )*};
 }
 unsigned! {
-    u8, u16, 64: threshold(257, 9), f32, short_floor_by;
-    u16, u32, 64: threshold(1 << 15, 5), f64, floor_by;
-    u32, u64, 32: threshold(1 << 16, 3), f64, wide_floor_by;
+    u8, u16, 64: threshold(257, 9), f32, floor_recip_u16;
+    u16, u32, 64: threshold(1 << 15, 5), f64, floor_recip_i32;
+    u32, u64, 32: threshold(1 << 16, 3), f64, floor_recip_u48;
 }

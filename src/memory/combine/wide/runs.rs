@@ -1,16 +1,15 @@
-//! Elements to slots and back, a run of them at a time.
+//! Conversions of elements to slots and back, over contiguous runs.
 
 use std::mem::MaybeUninit;
 
 use super::kinds::Wide;
 use crate::threshold::threshold;
 
-/// Elements that are on their way at once: few enough to stay in the first
-/// cache beside what they are added to.
+/// Number of elements that are converted at once: few enough that the buffers stay in L1, beside
+/// what is added to.
 pub(super) const STAGE: usize = threshold(512, 8);
 
-/// Room for values, elements or slots on their way, none of which takes more
-/// than 16 bytes.
+/// A buffer for [`STAGE`] elements, values or slots of up to 16 bytes, between two conversions.
 pub(super) struct Stage([MaybeUninit<u128>; STAGE]);
 
 impl Stage {
@@ -25,19 +24,19 @@ impl Stage {
     }
 }
 
-/// Applies `f` to each of a run of elements.
+/// `to[k] = f(from[k])` for `len` contiguous elements.
 ///
 /// # Safety
-/// `len` elements can be read from one place, and written to the other.
+/// `len` elements can be read at `from`, and `len` written at `to`.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(super) unsafe fn pairwise<T: Copy, U>(
+pub(super) unsafe fn map_run<T: Copy, U>(
     from: *const T,
     to: *mut U,
     len: usize,
     f: impl Fn(T) -> U,
 ) {
-    widest(move || {
+    with_simd(move || {
         for k in 0..len {
             // SAFETY: the caller's promise.
             unsafe { to.add(k).write(f(from.add(k).read())) };
@@ -45,11 +44,12 @@ pub(super) unsafe fn pairwise<T: Copy, U>(
     });
 }
 
-/// Calls a loop, compiled for the widest vectors that the processor has. It owns
-/// what it uses: where that is behind references, compilers read it anew for
-/// every element.
+/// Calls a loop that is compiled for AVX2 where the processor has it.
+///
+/// The closure should own (`move`) what it uses: compilers load again for each element what is
+/// behind a reference.
 #[inline(always)]
-pub(super) fn widest<R>(run: impl FnOnce() -> R) -> R {
+pub(super) fn with_simd<R>(run: impl FnOnce() -> R) -> R {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if let Some(avx2) = crate::memory::cpu::Avx2::detect() {
         return avx2.call(run);
@@ -57,33 +57,35 @@ pub(super) fn widest<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// Elements of `size` bytes that lie next to each other: those at `from` where
-/// they do, or copies of them in the room.
+/// Returns `len` elements of `size` bytes as a contiguous run: `from` itself where elements are
+/// contiguous, or else the buffer, with copies of them.
 ///
 /// # Safety
-/// So many elements can be read, so far apart, and the room has room for them.
+/// `len` elements can be read from `from` on, `step` bytes from one to the next, and the buffer
+/// has room for `len`.
 #[allow(unsafe_code)]
-pub(super) unsafe fn gathered(
+pub(super) unsafe fn contiguous(
     from: *const u8,
     step: isize,
     size: usize,
     len: usize,
-    room: *mut u8,
+    buffer: *mut u8,
 ) -> *const u8 {
     if step == size as isize || len == 1 {
         return from;
     }
     // SAFETY: the caller's promise.
-    unsafe { copied(from, step, room, size as isize, size, len) };
-    room
+    unsafe { copy_strided(from, step, buffer, size as isize, size, len) };
+    buffer
 }
 
-/// Copies elements of `size` bytes from and to places that are some steps apart.
+/// Copies `len` elements of `size` bytes, with a distance in bytes between those that are read and
+/// between those that are written.
 ///
 /// # Safety
-/// So many elements can be read, and written, and do not overlap.
+/// `len` elements can be read at these places, and written, and the two do not overlap.
 #[allow(unsafe_code)]
-pub(super) unsafe fn copied(
+pub(super) unsafe fn copy_strided(
     from: *const u8,
     from_step: isize,
     to: *mut u8,
@@ -95,7 +97,7 @@ pub(super) unsafe fn copied(
         ($($size:literal)*) => {
             match size {
                 $($size => for k in 0..len as isize {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: the caller's promise, for element `k`.
                     unsafe {
                         let from = from.offset(k * from_step).cast::<[u8; $size]>();
                         to.offset(k * to_step).cast::<[u8; $size]>().write(from.read());
@@ -110,20 +112,21 @@ pub(super) unsafe fn copied(
 
 #[allow(unsafe_code)]
 impl Wide {
-    /// Starts slots from the elements of a target.
+    /// Makes `len` slots that start from the elements of a target, `step` bytes from one to the
+    /// next.
     ///
     /// # Safety
-    /// So many elements can be read, so far apart, and slots written, and all
-    /// are of the types that this was made for.
+    /// `len` elements can be read, `step` bytes from one to the next, and `len` contiguous slots
+    /// written, and all are of the types that this was made for.
     pub(super) unsafe fn start(&self, target: *const u8, step: isize, slots: *mut u8, len: usize) {
         let (mut elements, mut values) = (Stage::new(), Stage::new());
         for first in (0..len).step_by(STAGE) {
             let count = STAGE.min(len - first);
-            // SAFETY: the caller's promise; a stage has room for so many.
+            // SAFETY: the caller's promise; a buffer holds `STAGE` elements or values.
             unsafe {
                 let target = target.offset(first as isize * step);
                 let slots = slots.add(first * self.slot);
-                let from = gathered(target, step, self.element, count, elements.start());
+                let from = contiguous(target, step, self.element, count, elements.start());
                 match (self.convert, self.lift) {
                     (Some((widen, _)), Some((lift, _))) => {
                         widen(from, values.start(), count);
@@ -137,12 +140,12 @@ impl Wide {
         }
     }
 
-    /// Writes what slots come to to the elements of a target; `init` tells
-    /// whether what they started from counts.
+    /// Writes the results of `len` slots to the elements of a target, `step` bytes from one to the
+    /// next; of means, the value that a slot started from counts if `init`.
     ///
     /// # Safety
-    /// So many slots can be read, and elements read and written, so far apart,
-    /// and all are of the types that this was made for.
+    /// `len` contiguous slots can be read, and `len` elements read and written, `step` bytes from
+    /// one to the next, and all are of the types that this was made for.
     pub(super) unsafe fn finish(
         &self,
         slots: *const u8,
@@ -154,14 +157,15 @@ impl Wide {
         let (mut elements, mut values) = (Stage::new(), Stage::new());
         for first in (0..len).step_by(STAGE) {
             let count = STAGE.min(len - first);
-            // SAFETY: the caller's promise; a stage has room for so many.
+            // SAFETY: the caller's promise; a buffer holds `STAGE` elements or values.
             unsafe {
                 let target = target.offset(first as isize * step);
                 let slots = slots.add(first * self.slot);
                 let dense = step == self.element as isize || count == 1;
                 let to = if dense { target } else { elements.start() };
+                // `narrow` reads what the elements held.
                 if !dense && self.convert.is_some() {
-                    gathered(target, step, self.element, count, to);
+                    contiguous(target, step, self.element, count, to);
                 }
                 match (self.convert, self.lift) {
                     (Some((_, narrow)), Some((_, divide))) => {
@@ -173,7 +177,7 @@ impl Wide {
                     (None, None) => to.copy_from_nonoverlapping(slots, count * self.slot),
                 }
                 if !dense {
-                    copied(to, self.element as isize, target, step, self.element, count);
+                    copy_strided(to, self.element as isize, target, step, self.element, count);
                 }
             }
         }

@@ -1,53 +1,54 @@
-//! Slots of a sum and a count.
+//! Slots that are a sum and a count ([`Running`]).
 
 use super::super::apply::elements;
-use super::runs::{pairwise, widest};
+use super::runs::{map_run, with_simd};
 use crate::memory::tile::Tile;
 use crate::reduction::{Divide, Running};
 
-/// Slots that start from values.
+/// Makes slots that start from values and have no updates yet.
 ///
 /// # Safety
-/// So many values can be read, and slots written.
+/// `len` values can be read, and `len` slots written.
 #[allow(unsafe_code)]
 pub(super) unsafe fn start<A: Running>(values: *const u8, slots: *mut u8, len: usize, _: bool) {
     // SAFETY: the caller's promise.
-    unsafe { pairwise(values.cast::<A>(), slots.cast::<A::Slot>(), len, |value: A| value.slot()) }
+    unsafe { map_run(values.cast::<A>(), slots.cast::<A::Slot>(), len, |value: A| value.slot()) }
 }
 
-/// Adds updates to slots.
+/// Adds updates (listed) to slots (selected).
 ///
 /// # Safety
-/// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for slots.
+/// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for slots of `A` and updates of type
+/// `A`.
 #[allow(unsafe_code)]
 pub(super) unsafe fn add<A: Running>(tile: &Tile<'_>) {
-    let one = |slot: *mut u8, update: *mut u8| {
+    let add_one = |slot: *mut u8, update: *mut u8| {
         let slot = slot.cast::<A::Slot>();
         // SAFETY: the caller's promise, for each element.
         unsafe { slot.write(A::add(slot.read(), update.cast::<A>().read())) };
     };
-    if tile.inner.len == 1 { tile.each(one) } else { elements(tile, one) }
+    if tile.inner.len == 1 { tile.each(add_one) } else { elements(tile, add_one) }
 }
 
-/// The means of slots.
+/// Writes the mean of each slot, in which the value that the slot started from counts if `init`.
 ///
 /// # Safety
-/// So many slots can be read, and values written.
+/// `len` slots can be read, and `len` values written.
 #[allow(unsafe_code)]
 pub(super) unsafe fn divide<A: Running>(slots: *const u8, values: *mut u8, len: usize, init: bool) {
-    let more = u32::from(init);
-    let mean = |slot: A::Slot| A::mean(slot, more);
+    let initial = u32::from(init);
+    let mean = |slot: A::Slot| A::mean(slot, initial);
     // SAFETY: the caller's promise.
-    unsafe { pairwise(slots.cast::<A::Slot>(), values.cast::<A>(), len, mean) }
+    unsafe { map_run(slots.cast::<A::Slot>(), values.cast::<A>(), len, mean) }
 }
 
-/// Divides sums that are values.
+/// Divides sums, which are values, by a count, in place.
 ///
 /// # Safety
-/// So many values can be read and written.
+/// `len` values can be read and written.
 #[allow(unsafe_code)]
 pub(crate) unsafe fn divide_row<A: Divide>(values: *mut u8, len: usize, count: u32) {
     // SAFETY: the caller's promise.
     let sums = unsafe { std::slice::from_raw_parts_mut(values.cast::<A>(), len) };
-    widest(move || sums.iter_mut().for_each(|sum| *sum = sum.quotient(count)));
+    with_simd(move || sums.iter_mut().for_each(|sum| *sum = sum.quotient(count)));
 }

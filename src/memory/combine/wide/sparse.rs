@@ -1,10 +1,11 @@
-//! Updates that touch little of the target, sorted by what they touch.
+//! Reductions of updates that touch little of the target: updates are sorted by their target, and
+//! only the targets that are touched have slots.
 
 use std::sync::atomic::Ordering;
 
-use super::adds::{Adds, Anew};
+use super::adds::{AddToSlots, ClearSlots};
 use super::kinds::Wide;
-use super::{Building, room};
+use super::{Building, slot_buffer};
 use crate::error::Result;
 use crate::memory::alloc::reserved;
 use crate::memory::indexed::{Cut, Run};
@@ -12,18 +13,18 @@ use crate::memory::tile::{Kernel, NextIndices, Places, Steps, Tile};
 use crate::memory::walk::{Cursor, Loop, Loops, Offsets, Order, Walk, iterations};
 use crate::sync::{AtomicBool, Mutex};
 
-/// An update that was not yet added: its target's offset, its number, and its
-/// own offset.
+/// An update that was not yet accumulated: the offset of its target in bytes, its
+/// number in the order of updates, and its own offset in bytes.
 type Pending = (isize, usize, isize);
 
-/// Collects what indices select, in order.
+/// Collects the offsets of targets and updates, in the order of updates.
 struct Collect(Mutex<Vec<Pending>>);
 
 #[allow(unsafe_code)]
 impl Kernel for Collect {
     unsafe fn run(&self, tile: &Tile<'_>) {
         let Ok(mut pending) = self.0.lock() else { return };
-        // Room for all of them was reserved.
+        // The vector was reserved for the updates of a lane, so it does not grow.
         for (k, &offset) in tile.offsets.iter().enumerate() {
             let place = tile.places.at(k);
             let (number, base) = (pending.len(), tile.listed.addr() as isize);
@@ -34,17 +35,18 @@ impl Kernel for Collect {
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }
 
-/// Lane by lane, with slots for the targets that updates touch.
+/// Reduces lane by lane, with slots for the targets that updates touch. Returns false if the policy
+/// refuses an index out of bounds.
 pub(super) fn fold(building: &Building<'_>, wide: &Wide, lanes: &Loops) -> Result<bool> {
     let mut lanes = lanes.clone();
-    // Lanes that share their indices are a row.
-    let row = match lanes.iter().rposition(|one| one.step.indices == 0) {
+    // Lanes that share their indices form a row, which is reduced at once.
+    let row = match lanes.iter().rposition(|level| level.step.indices == 0) {
         Some(at) => lanes.remove(at),
         None => Loop::ONCE,
     };
     let entries: Loops = building.entries().collect();
     let count = iterations(&entries);
-    let mut room = room(count.checked_mul(row.len), wide.slot)?;
+    let mut buffer = slot_buffer(count.checked_mul(row.len), wide.slot)?;
     let mut sorted =
         Sorted { targets: reserved(count)?, slots: reserved(count)?, places: reserved(count)? };
     let collect = Collect(Mutex::new(reserved(count)?));
@@ -68,8 +70,8 @@ pub(super) fn fold(building: &Building<'_>, wide: &Wide, lanes: &Loops) -> Resul
             spread: false,
             outside: &outside,
         };
-        // SAFETY: the loops are those over a lane's indices, and the kernel looks
-        // at nothing else.
+        // SAFETY: the loops are those over a lane's indices, and the kernel `Collect` accesses
+        // neither array.
         #[allow(unsafe_code)]
         unsafe {
             run.run(Cut::Entries(1), 1);
@@ -80,23 +82,23 @@ pub(super) fn fold(building: &Building<'_>, wide: &Wide, lanes: &Loops) -> Resul
         if let Ok(mut pending) = collect.0.lock() {
             sorted.sort(&mut pending, row.len * wide.slot);
         }
-        sorted.fold(building, wide, (at, row), room.as_mut_ptr().cast());
+        sorted.fold(building, wide, (at, row), buffer.as_mut_ptr().cast());
     }
     Ok(true)
 }
 
-/// Updates sorted by target, those of one target in their order.
+/// Updates sorted by target; those of one target are in the order of updates.
 struct Sorted {
-    /// Offsets of the targets that are touched.
+    /// Offsets in bytes of the targets that are touched.
     targets: Vec<isize>,
-    /// For each update, the offset of its target's slots, and its own offset.
+    /// For each update, the offset in bytes of its target's slots, and its own.
     slots: Vec<isize>,
     places: Vec<isize>,
 }
 
 impl Sorted {
-    /// Sorts updates whose targets have `bytes` of slots each. There is room
-    /// for all.
+    /// Sorts updates whose targets have `bytes` bytes of slots each. The vectors were reserved for
+    /// all of them.
     fn sort(&mut self, pending: &mut [Pending], bytes: usize) {
         pending.sort_unstable();
         self.targets.clear();
@@ -111,21 +113,21 @@ impl Sorted {
         }
     }
 
-    /// Folds the updates of one lane, or of a row of lanes.
+    /// Reduces the updates of one lane, or of a row of lanes.
     fn fold(
         &self,
         building: &Building<'_>,
         wide: &Wide,
         (at, row): (Offsets, Loop),
-        room: *mut u8,
+        buffer: *mut u8,
     ) {
         let first = building.target.wrapping_offset(at.selected);
         let runs = || {
-            let slots = (0..).map(|number| room.wrapping_add(number * row.len * wide.slot));
+            let slots = (0..).map(|number| buffer.wrapping_add(number * row.len * wide.slot));
             self.targets.iter().map(|&offset| first.wrapping_offset(offset)).zip(slots)
         };
         let adds = Tile {
-            selected: room,
+            selected: buffer,
             listed: building.updates.cast_mut().wrapping_offset(at.listed),
             outer: Steps { len: 1, selected: 0, listed: 0 },
             offsets: &self.slots,
@@ -133,23 +135,23 @@ impl Sorted {
             inner: Steps { len: row.len, selected: wide.slot as isize, listed: row.step.listed },
             size: building.size,
             spread: false,
-            apart: 0,
+            offset_step: 0,
             long: false,
             next: NextIndices::NONE,
         };
         // SAFETY: the offsets are what indices in bounds select, the places are
-        // those of their updates, and there is room for the slots of as many
-        // targets as there are updates. Slots are started before they are added
-        // to. The target's elements are this lane's.
+        // those of their updates, and the buffer has slots for as many targets as
+        // there are updates. Slots are started before they are added to. The
+        // target's elements are this lane's.
         #[allow(unsafe_code)]
         unsafe {
             for (target, slots) in runs() {
                 wide.start(target, row.step.selected, slots, row.len);
             }
             if !building.init {
-                Anew(wide).run(&adds);
+                ClearSlots(wide).run(&adds);
             }
-            Adds(wide).run(&adds);
+            AddToSlots(wide).run(&adds);
             for (target, slots) in runs() {
                 wide.finish(slots, target, row.step.selected, row.len, building.init);
             }
