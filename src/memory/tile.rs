@@ -206,7 +206,7 @@ impl<'t> Tile<'t> {
             let (selected, mut listed) = self.iteration(iteration);
             let (later, _) = self.iteration((iteration + ahead).min(self.outer.len - 1));
             for &offset in self.offsets {
-                cpu::prefetch_line(later.wrapping_offset(offset));
+                cpu::prefetch_line_l2(later.wrapping_offset(offset));
                 visit(selected.wrapping_offset(offset), listed);
                 listed = listed.wrapping_offset(step);
             }
