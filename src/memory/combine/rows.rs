@@ -43,9 +43,9 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
     // more unless they are `short`.
     unsafe {
         if short {
-            rows::<A, U, SMALL_BLOCK>(tile, combine)
+            rows::<A, U, SMALL_BLOCK>(tile, combine);
         } else {
-            rows::<A, U, BLOCK>(tile, combine)
+            rows::<A, U, BLOCK>(tile, combine);
         }
     }
 }

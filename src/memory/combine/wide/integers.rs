@@ -120,7 +120,7 @@ pub(super) unsafe fn narrow<B: Bits>(values: *const u8, elements: *mut u8, len: 
 pub(super) unsafe fn widen_short<A: Integer>(elements: *const u8, values: *mut u8, len: usize) {
     // SAFETY: the caller's promise.
     unsafe {
-        map_run(elements.cast::<A>(), values.cast::<i32>(), len, |element| element.low() as i32)
+        map_run(elements.cast::<A>(), values.cast::<i32>(), len, |element| element.low() as i32);
     }
 }
 
