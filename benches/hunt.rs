@@ -1,4 +1,4 @@
-//! Work drawn at random beside loops by hand, to find what falls behind:
+//! Work drawn at random beside hand-written loops, to find what falls behind:
 //! `cargo bench --bench hunt -- [--seed N] [--seconds S] [--csv FILE] [part of a name]...`.
 //!
 //! Prints what is slower than the loop by hand, or slower on two threads than on one, as it is

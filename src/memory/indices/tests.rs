@@ -196,6 +196,25 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
     }
 }
 
+/// A block of which not all indices can be resolved is refused before any is read beyond the end.
+#[test]
+#[should_panic(expected = "indices.len() <= BLOCK")]
+fn longer_blocks_are_refused() {
+    let elements = Elements {
+        indices: std::ptr::null(),
+        width: elements::Width::I32,
+        count: 0,
+        lanes: 0,
+        step: Offsets::ZERO,
+        axes: &[Component { len: 1, step: 4, at: 0 }],
+        beside: Beside::Each(0),
+        selected: std::ptr::null_mut(),
+        listed: std::ptr::null_mut(),
+        repeated: false,
+    };
+    elements.axis().each(&[7_u32; BLOCK + 1], |_, _| ());
+}
+
 fn copied_in_all_counts<I: IndexInteger + std::fmt::Debug>() {
     let small = [0, 1, 2, 5, 6, 7].into_iter();
     let values = small.clone().chain(small.map(|value| !value)).filter_map(I::from);
