@@ -93,9 +93,15 @@ pub(super) fn is_long(bytes: usize) -> bool {
 #[inline(always)]
 pub(super) fn prefetch_ahead(first: *const u8, bytes: usize) {
     let (first, bytes) = (first.wrapping_add(STREAM), bytes.min(STREAM));
+    each_line(first, bytes, prefetch_line_l2);
+}
+
+/// Calls `prefetch` with an address for every 64 bytes of `bytes` at `first`.
+#[inline(always)]
+fn each_line(first: *const u8, bytes: usize, prefetch: impl Fn(*const u8)) {
     let mut line = 0;
     while line < bytes {
-        prefetch_line_l2(first.wrapping_add(line));
+        prefetch(first.wrapping_add(line));
         line += 64;
     }
 }
@@ -103,22 +109,14 @@ pub(super) fn prefetch_ahead(first: *const u8, bytes: usize) {
 /// Prefetches a cache line for every 64 bytes of `bytes` at `first`.
 #[inline(always)]
 pub(super) fn prefetch_all(first: *const u8, bytes: usize) {
-    let mut line = 0;
-    while line < bytes {
-        prefetch_line(first.wrapping_add(line));
-        line += 64;
-    }
+    each_line(first, bytes, prefetch_line);
 }
 
 /// Prefetches to L2 all cache lines of `bytes` bytes at `first`, including the line that holds the
 /// last byte.
 #[inline(always)]
 pub(super) fn prefetch_l2(first: *const u8, bytes: usize) {
-    let mut line = 0;
-    while line < bytes {
-        prefetch_line_l2(first.wrapping_add(line));
-        line += 64;
-    }
+    each_line(first, bytes, prefetch_line_l2);
     prefetch_line_l2(first.wrapping_add(bytes - 1));
 }
 
