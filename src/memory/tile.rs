@@ -81,13 +81,25 @@ pub(super) struct NextIndices {
 impl NextIndices {
     pub(super) const NONE: Self = NextIndices { start: std::ptr::null(), step: 0 };
 
-    /// Prefetches the indices of block number `block` of entries; of tuples, all their numbers.
+    /// Prefetches the indices of block number `block` of entries, of tuples all their numbers: into
+    /// L2, as lists are ([`cpu::prefetch_ahead`]), but longer tuples, which wait for L2 when they are
+    /// resolved, into L1. A million sums by pairs take 4.8 ms so, and 5.7 by way of L1; by triples
+    /// 4.9, and 6.0 by way of L2.
     #[inline(always)]
     pub(super) fn prefetch(self, block: usize) {
+        /// Most bytes of a block of indices that is prefetched into L2.
+        const MAX_BYTES_L2: usize = 2 * 64;
+        /// Most bytes that are prefetched into L1.
+        const MAX_BYTES_L1: usize = 3 * 64;
         if !self.start.is_null() {
-            let bytes = self.step.wrapping_mul(BLOCK as isize);
-            let first = self.start.wrapping_offset(bytes.wrapping_mul(block as isize));
-            cpu::prefetch_all(first, bytes.unsigned_abs().clamp(1, 3 * 64));
+            let step = self.step.wrapping_mul(BLOCK as isize);
+            let first = self.start.wrapping_offset(step.wrapping_mul(block as isize));
+            let bytes = step.unsigned_abs();
+            if bytes <= MAX_BYTES_L2 {
+                cpu::prefetch_all_l2(first, bytes.max(1));
+            } else {
+                cpu::prefetch_all(first, bytes.min(MAX_BYTES_L1));
+            }
         }
     }
 }

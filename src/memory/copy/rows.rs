@@ -23,7 +23,7 @@ fn prefetch_distance(bytes: usize) -> usize {
 
 /// The kernel for rows of `bytes` bytes: from the selected to the listed array where `GATHER`, else
 /// from the listed to the selected array.
-pub(super) fn kernel<const GATHER: bool>(bytes: usize) -> unsafe fn(&Tile<'_>) {
+pub(in crate::memory) fn kernel<const GATHER: bool>(bytes: usize) -> unsafe fn(&Tile<'_>) {
     match bytes {
         1 => blocks::<1, false, GATHER>,
         2 => blocks::<2, false, GATHER>,
