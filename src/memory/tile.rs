@@ -2,7 +2,7 @@
 
 use super::combine::Set;
 use super::cpu;
-use super::indices::elements::Single;
+use super::indices::elements::{Elements, Single};
 use super::walk::{Loop, Walk};
 use crate::threshold::threshold;
 
@@ -397,10 +397,21 @@ pub(super) trait Kernel: Sync {
         None
     }
 
-    /// The kernel that does the same with single elements and resolves their indices itself, if
-    /// there is one.
+    /// What the kernel does with single elements whose indices it resolves itself, if it can.
     fn single(&self) -> Option<Single> {
         None
+    }
+
+    /// Does the same as [`run`](Self::run) with single elements, if [`single`](Self::single) is not
+    /// `None`. Returns whether all indices are in bounds; an index out of bounds selects some
+    /// element of the axis instead.
+    ///
+    /// # Safety
+    /// The invariant of [`Elements`] holds, for elements of the arrays that the kernel was made
+    /// for, along one axis.
+    #[allow(unsafe_code)]
+    unsafe fn run_single(&self, _: &Elements<'_>) -> bool {
+        false
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use ndarray::{Array, Array1, Array2, array};
+use ndarray::{Array, Array1, Array2, arr0, array};
 use opkernels::{
-    Error, OutOfBounds, Result, Scatter, ScatterElements, ScatterElementsExt, ScatterExt,
-    ScatterNd, ScatterNdExt,
+    Error, IndexInteger, OutOfBounds, Result, Scatter, ScatterElements, ScatterElementsExt,
+    ScatterExt, ScatterNd, ScatterNdExt,
 };
 
 /// Neither a number nor `Clone`.
@@ -124,6 +124,58 @@ fn out_of_bounds() -> Result<()> {
     let skip = ScatterNd::new().out_of_bounds(OutOfBounds::Skip);
     target.scatter_nd_fold(&tuples, &0_u8, skip, count)?;
     assert_eq!(calls.swap(0, Ordering::Relaxed), 1);
+    Ok(())
+}
+
+/// An element that is not `Clone`, and an update that is changed through a shared reference: a fold
+/// has to see these themselves, not copies.
+struct Hash(u32);
+struct Update(AtomicU32);
+
+/// Many single elements, whose indices are resolved one by one: each lane of each of these shapes is
+/// hashed in the order of its updates, and each update used once.
+#[test]
+fn single_elements() -> Result<()> {
+    hashed::<i64>()?;
+    hashed::<u64>()?;
+    hashed::<i32>()?;
+    hashed::<u32>()?;
+    hashed::<i16>()
+}
+
+fn hashed<I: IndexInteger>() -> Result<()> {
+    let from_end = I::min_value() < I::zero();
+    for (shape, count) in
+        [([1, 40, 1], 3000), ([3, 40, 2], 700), ([2, 5, 700], 3), ([900, 5, 1], 2)]
+    {
+        let [outer, len, inner] = shape;
+        let index = |(i, j, k): (usize, usize, usize)| (i * 7 + j * j + 3 * k) % len;
+        let indices = Array::from_shape_fn((outer, count, inner), |at| {
+            let index = I::from(index(at)).unwrap();
+            if from_end && at.1 % 3 == 0 { index - I::from(len).unwrap() } else { index }
+        });
+        let updates = Array::from_shape_fn(indices.raw_dim(), |(i, j, k)| {
+            Update(AtomicU32::new((i * 31 + j * 17 + k) as u32))
+        });
+        let mut hashes = Array::from_shape_simple_fn(shape, || Hash(0));
+        hashes.scatter_elements_fold(&indices, &updates, 1, |hash, update| {
+            hash.0 = hash.0.wrapping_mul(31).wrapping_add(update.0.fetch_add(1, Ordering::Relaxed));
+        })?;
+        let mut expected = Array::from_elem(shape, 0_u32);
+        for (at, update) in updates.indexed_iter() {
+            let value = (at.0 * 31 + at.1 * 17 + at.2) as u32;
+            assert_eq!(update.0.load(Ordering::Relaxed), value + 1, "{shape:?} {at:?}");
+            let hash = &mut expected[[at.0, index(at), at.2]];
+            *hash = hash.wrapping_mul(31).wrapping_add(value);
+        }
+        assert!(hashes.iter().map(|hash| hash.0).eq(expected), "{shape:?}");
+        // One update for all is one that is shared, too.
+        let one = arr0(Update(AtomicU32::new(0)));
+        hashes.scatter_elements_fold(&indices, &one, 1, |_, update| {
+            update.0.fetch_add(1, Ordering::Relaxed);
+        })?;
+        assert_eq!(one.into_scalar().0.into_inner() as usize, indices.len());
+    }
     Ok(())
 }
 

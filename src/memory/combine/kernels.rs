@@ -5,7 +5,7 @@ use std::any::TypeId;
 use super::apply::{Set, apply, apply_known, apply_singly};
 use super::transposed::run_by_rows;
 use super::wide::{DivideRow, Extent, Significant, Wide, Widely};
-use crate::memory::indices::elements::{Action, Elements, Single};
+use crate::memory::indices::elements::{Action, Elements, Single, SingleRun};
 use crate::memory::tile::{Kernel, Known, KnownRun, Tile};
 use crate::reduction::{Arithmetic, Reduction};
 
@@ -135,7 +135,7 @@ impl Kernel for Plain {
 pub(in crate::memory) struct Narrow {
     run: Run,
     known: Option<KnownRun>,
-    single: Option<Single>,
+    single: Option<(Single, SingleRun)>,
     /// Writes the identity of the reduction, where the result has the same bits for any order of
     /// updates.
     any_order: Option<Set>,
@@ -160,7 +160,12 @@ impl Kernel for Narrow {
     }
 
     fn single(&self) -> Option<Single> {
-        self.single
+        self.single.map(|(single, _)| single)
+    }
+
+    unsafe fn run_single(&self, elements: &Elements<'_>) -> bool {
+        // SAFETY: the caller's promise.
+        self.single.is_some_and(|(_, run)| unsafe { run(elements) })
     }
 }
 
@@ -192,7 +197,7 @@ macro_rules! singly {
         }
         let size = size_of::<$element>();
         if const { matches!(size_of::<$element>(), $sizes) } {
-            Some(Single { size, action: Action::Combine, run: run::<$element> })
+            Some((Single { size, action: Action::Combine }, run::<$element> as SingleRun))
         } else {
             None
         }

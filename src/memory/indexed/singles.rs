@@ -62,6 +62,7 @@ impl Run<'_> {
         if !serves {
             return None;
         }
+        let is_copied = matches!(single.action, Action::Gather | Action::Write);
         let combines = |axis: &Component, width: Width| {
             let size = single.size as isize;
             let dense = run.step.selected == 0 && axis.step == size;
@@ -74,12 +75,9 @@ impl Run<'_> {
         let width = match &self.walk.components[..] {
             [axis] => indices
                 .single_width(axis, run.step.indices)
-                .filter(|&width| single.action != Action::Combine || combines(axis, width)),
+                .filter(|&width| is_copied || combines(axis, width)),
             #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-            axes if run.len >= FEWEST_TUPLES
-                && run.step.selected == 0
-                && single.action != Action::Combine =>
-            {
+            axes if run.len >= FEWEST_TUPLES && run.step.selected == 0 && is_copied => {
                 indices.tuple_width(run.step.indices, axes)
             }
             _ => None,
@@ -140,7 +138,7 @@ impl Run<'_> {
             #[allow(unsafe_code)]
             let inside = unsafe {
                 match axes {
-                    [_] => (single.run)(&elements),
+                    [_] => self.kernel.run_single(&elements),
                     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
                     _ => tuples::copy(&elements, &single, self.policy),
                     #[cfg(not(all(
@@ -187,7 +185,7 @@ impl Run<'_> {
 
 /// Whether all entries of a scatter have the same update, of a size that fits in [`Repeated`].
 fn is_repeated(single: Single, nest: &[Loop]) -> bool {
-    single.action != Action::Gather
+    matches!(single.action, Action::Write | Action::Combine)
         && (1..=Repeated::LARGEST).contains(&single.size)
         && nest.iter().all(|level| level.step.listed == 0)
 }

@@ -23,16 +23,16 @@ use crate::threshold::threshold;
 /// Number of indices between two prefetches, and the most indices of a block of [`ShortRuns`].
 pub(in crate::memory) const BLOCK: usize = threshold(64, 8);
 
-/// A kernel for single elements that resolves their indices itself.
+/// What a kernel does with single elements whose indices it resolves itself
+/// ([`Kernel::run_single`](crate::memory::tile::Kernel::run_single)).
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Single {
     /// Size of an element of both arrays in bytes.
     pub(in crate::memory) size: usize,
     pub(in crate::memory) action: Action,
-    pub(in crate::memory) run: SingleRun,
 }
 
-/// What a [`Single`] kernel does with an element.
+/// What a kernel does with an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::memory) enum Action {
     /// Copies it from the selected to the listed array. What is written there for an index out of
@@ -43,9 +43,11 @@ pub(in crate::memory) enum Action {
     /// Combines the listed with the selected element. Indices select along one axis, which is dense
     /// or along which each index selects one element beside the index before ([`Beside`]).
     Combine,
+    /// The same by a function of the caller's, which sees the listed element itself, not a copy.
+    Fold,
 }
 
-/// Runs the kernel over all elements and returns whether all indices are in bounds. An index out of
+/// Runs a kernel over all elements and returns whether all indices are in bounds. An index out of
 /// bounds selects some element of the axis instead.
 ///
 /// # Safety
@@ -143,7 +145,7 @@ impl ShortRuns {
     }
 }
 
-/// What a [`Single`] kernel runs over: `lanes` lanes of `count` indices, the elements that these
+/// What a kernel of [single elements](Single) runs over: `lanes` lanes of `count` indices, the elements that these
 /// select, and the elements of the listed array.
 ///
 /// ```text

@@ -406,7 +406,7 @@ fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &
             }
         }
         let action = if gather { elements::Action::Gather } else { elements::Action::Write };
-        let single = elements::Single { size: bytes, action, run: elements::copy::<1, true> };
+        let single = elements::Single { size: bytes, action };
         let run = Elements {
             indices: lane.start,
             width: indices.tuple_width(lane.step, &axes).unwrap(),

@@ -17,7 +17,7 @@ use crate::sync::{AtomicBool, Mutex};
 /// Updates that were not yet accumulated, in their order.
 struct Pending {
     /// For each update, the offset in bytes of its target (the high 64 bits), and its number.
-    /// Sorting one integer takes two thirds of the time of sorting a tuple.
+    /// One integer sorts a fifth faster than a tuple.
     keys: Vec<i128>,
     /// For each update, its own offset in bytes.
     places: Vec<isize>,
