@@ -137,6 +137,7 @@ WORK = {
         "gather_elements_transposed_x10": "1100 x 1100, the same",
         "gather_elements_transposed_x100": "3464 x 3464, the same",
         "gather_elements_column_major": "1100 x 1100, all column-major, along axis 0",
+        "gather_elements_eight": "2 of each of 4 rows of 3",
     },
     "Gather by tuples": {
         "gather_nd_rows_x1": "200 rows of 256 B by pairs",
@@ -149,6 +150,7 @@ WORK = {
         "gather_nd_batched_rows": "batch_dims 1, 32 x 1024 rows of 256 B",
         "gather_nd_batched_elements": "batch_dims 1, 256 x 1000 elements of 64 x 64",
         "gather_nd_transposed": "1024 rows of a transposed 2048 x 2048",
+        "gather_nd_six_pairs": "6 elements of 4 x 3 by pairs",
     },
     "Scatter of slices": {
         "scatter_slices_16_sum_x1": "5,000 rows of 64 B summed into 500",
@@ -168,6 +170,7 @@ WORK = {
         "scatter_slices_columns": "1024 columns of 4096 summed into 1024",
         "scatter_slices_batched": "batch_dims 1, 32 x 1024 rows of 256 B summed",
         "scatter_slices_transposed": "1024 rows summed into a column-major 2048 x 2048",
+        "scatter_six_rows": "6 rows of 4 summed into 4",
     },
     "Scatter by tuples": {
         "scatter_nd_rows_x1": "200 rows of 256 B written over 2,000 by pairs",
@@ -185,6 +188,7 @@ WORK = {
         "scatter_nd_elements_sum_x100": "1M into 3162 x 3162",
         "scatter_nd_elements_max_x100": "the same, maxima",
         "scatter_nd_elements_triples": "1M summed into 128 cubed by triples",
+        "scatter_nd_six_pairs": "6 elements written over 4 x 3 by pairs",
     },
     "Folds that add, beside the sum that is built in": {
         "scatter_fold_line_x1": "10,000 into 1000",
@@ -210,6 +214,28 @@ WORK = {
         "scatter_one_value_pairs": "1M counted in 1000 x 1000 by pairs",
         "scatter_one_value_last_axis": "4096 x 1024 of 4096 x 4096 written",
     },
+}
+# Sums in place, by a plan of the indices and without one.
+PLANS = {
+    "plan_rows_4": "1M rows of 4 floats into 100,000",
+    "plan_rows_16_near": "20,000 rows of 16 floats into 2,000",
+    "plan_rows_16_far": "1M rows of 16 into 1M",
+    "plan_rows_16_power": "500,000 rows of 16 into 50,000, power law",
+    "plan_rows_16_sorted": "the same, sorted",
+    "plan_rows_64_near": "5,000 rows of 64 into 1,000",
+    "plan_rows_64_far": "200,000 rows of 64 into 50,000",
+    "plan_rows_64_power": "the same, power law",
+    "plan_rows_80": "481,385 rows of 80 into 556,416",
+    "plan_rows_128": "100,000 rows of 128 into 10,000",
+    "plan_rows_768": "20,000 rows of 768 into 5,000",
+    "plan_elements_100k": "100,000 elements into 100,000",
+    "plan_elements_1m": "1M elements into 1M",
+    "plan_elements_10m": "10M elements into 1M",
+    "plan_elements_far": "1M elements into 10M",
+    "plan_elements_power": "1M elements into 1M, power law",
+    "plan_elements_sorted": "1M sorted elements into 100,000",
+    "plan_counts_256": "10M `u32` into 256",
+    "plan_counts_10k": "1M `u32` into 10,000",
 }
 OURS = ("into", "inplace", "alloc")
 # Forms that stand in the place of those by hand.
@@ -273,6 +299,34 @@ def extremes(results):
             print(f"| {operation} | " + " | ".join(f"{r:.2f}: {w}" for r, w in cells) + " |")
 
 
+def plan_row(words, forms):
+    ours = {(form, threads): forms[form, threads]
+            for form in ("with a plan", "without") for threads in (1, 2)}
+    plan, two = ours["with a plan", 1], ours["with a plan", 2]
+    cells = (
+        words,
+        f"{plan / 1000:.4g}",
+        quotient(ours["without", 1], plan),
+        quotient(forms["by hand", 1], plan),
+        f"{two / 1000:.4g}",
+        quotient(ours["without", 2], two),
+        quotient(plan, two),
+        quotient(ours["without", 1], ours["without", 2]),
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def plans(results):
+    print("\n#### Plans: the same indices many times\n")
+    print("| sums in place | plan, µs, 1 thread | without / with, 1 thread | by hand / with, 1 thread "
+          "| plan, µs, 2 threads | without / with, 2 threads | 1 / 2 threads, with "
+          "| 1 / 2 threads, without |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, words in PLANS.items():
+        if name in results:
+            print(plan_row(words, results[name]))
+
+
 def main():
     results = {}
     with open(sys.argv[1], newline="") as file:
@@ -283,14 +337,17 @@ def main():
     for operation, work in WORK.items():
         if not results.keys() & work.keys():
             continue
-        print(f"\n## {operation}\n")
+        level = "####" if operation in BESIDE else "###"
+        print(f"\n{level} {operation}\n")
         print("| work | µs, 1 thread | by hand / ours | copy / ours | the same, 2 threads "
               "| 1 thread / 2 threads | returned / into |")
         print("|---|---|---|---|---|---|---|")
         for name, words in work.items():
             if name in results:
                 print(row(words, results[name], BESIDE.get(operation, HANDS)))
-    missing = set(results) - {name for work in WORK.values() for name in work}
+    if results.keys() & PLANS.keys():
+        plans(results)
+    missing = set(results) - {name for work in [*WORK.values(), PLANS] for name in work}
     if missing:
         print(f"no words for {sorted(missing)}", file=sys.stderr)
 

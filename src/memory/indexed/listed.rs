@@ -95,7 +95,11 @@ impl Run<'_> {
     /// ([`Indices::listing`]).
     #[allow(unsafe_code)]
     pub(in crate::memory) unsafe fn run_listed(&self, listing: &Listing, parts: usize) {
-        parallel::run(parts, &|part| self.listed(listing.part(parts, part)));
+        parallel::run(parts, &|part| match listing.range(parts, part) {
+            Some(entries) if self.known(entries.clone()) => {}
+            Some(entries) => self.part(&Part { entries, ..Part::whole(self.walk) }),
+            None => self.listed(listing.part(parts, part)),
+        });
     }
 
     /// Runs these entries, which are all updates of some targets, chunk by chunk, as if their

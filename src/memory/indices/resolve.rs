@@ -124,12 +124,6 @@ fn resolve_each<I: Meaning>(
     resolve_to(indices, len, policy, offsets, |position| (position as isize).wrapping_mul(step))
 }
 
-/// Returns a number that is negative if `position` is out of bounds of an axis of length `len`.
-#[inline(always)]
-fn beyond(position: u64, len: usize) -> i64 {
-    position as i64 | (len as i64 - 1).wrapping_sub(position as i64)
-}
-
 /// Writes `offset(position)` for each index, or what the policy says if the index is out of bounds.
 /// Returns whether all indices are in bounds, or mapped into bounds by the policy.
 #[inline(always)]
@@ -147,26 +141,26 @@ fn resolve_to<I: Meaning>(
         });
         return true;
     }
-    // Mostly no index is negative, and so each is a position as it is. `bits` turns negative if one
-    // is not.
-    let mut bits = 0;
+    // Mostly no index is negative, and so each is a position as it is. Compilers vectorise this loop
+    // for all types of indices; the sign of all differences together they did not for unsigned ones.
+    let mut all_inside = true;
     slots.for_each(|(slot, index)| {
         let position = index.value() as u64;
-        bits |= beyond(position, len);
+        all_inside &= position < len as u64;
         slot.write(offset(position));
     });
-    if bits >= 0 {
+    if all_inside {
         return true;
     }
-    // Negative indices count from the end. `bits` turns negative if one is out of bounds even so.
-    let mut bits = 0;
+    // Negative indices count from the end.
+    let mut all_inside = true;
     offsets.iter_mut().zip(indices.clone()).for_each(|(slot, index)| {
         let position = index.position(len);
-        let outside = beyond(position, len);
-        bits |= outside;
-        slot.write(if outside < 0 { NOWHERE } else { offset(position) });
+        let inside = position < len as u64;
+        all_inside &= inside;
+        slot.write(if inside { offset(position) } else { NOWHERE });
     });
-    if bits < 0 && policy == Policy::Wrap {
+    if !all_inside && policy == Policy::Wrap {
         // Only indices out of bounds take a division.
         offsets.iter_mut().zip(indices).for_each(|(slot, index)| {
             let position = index.position(len);
@@ -176,7 +170,7 @@ fn resolve_to<I: Meaning>(
         });
         return true;
     }
-    bits >= 0
+    all_inside
 }
 
 /// Whether the `count` indices of a lane are in bounds of an axis of length `len`.

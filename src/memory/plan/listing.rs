@@ -110,15 +110,27 @@ impl Listing {
         Listed { entries: &self.entries[range.clone()], targets: &self.targets[range] }
     }
 
+    /// The entries of part number `part` of `parts`, if they follow each other in this order, as
+    /// those of sorted indices do.
+    pub(in crate::memory) fn range(&self, parts: usize, part: usize) -> Option<Range<usize>> {
+        let mut range: Option<Range<usize>> = None;
+        for share in parallel::share(self.shares(), parts, part) {
+            let Listed { entries, .. } = self.part(self.shares(), share);
+            let (Some(&first), Some(&last)) = (entries.first(), entries.last()) else { continue };
+            let (start, end) = (first as usize, last as usize + 1);
+            // Those of one share ascend.
+            let follows = range.as_ref().is_none_or(|before| before.end == start);
+            if !follows || end - start != entries.len() {
+                return None;
+            }
+            range = Some(range.map_or(start, |before| before.start)..end);
+        }
+        Some(range.unwrap_or(0..0))
+    }
+
     /// Whether the entries of each share are consecutive, as they are where indices are sorted.
     pub(in crate::memory) fn is_contiguous(&self) -> bool {
-        (0..self.shares()).all(|share| {
-            let Listed { entries, .. } = self.part(self.shares(), share);
-            match (entries.first(), entries.last()) {
-                (Some(first), Some(last)) => (last - first) as usize + 1 == entries.len(),
-                _ => true,
-            }
-        })
+        (0..self.shares()).all(|share| self.range(self.shares(), share).is_some())
     }
 }
 
@@ -289,6 +301,33 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A part has a range exactly if its entries follow each other, in this order.
+    #[test]
+    fn ranges_are_consecutive_entries() {
+        let sorted: Vec<u32> = (0..300).map(|k| k / 3).collect();
+        let falling: Vec<u32> = sorted.iter().rev().copied().collect();
+        let mut once: Vec<u32> = sorted.clone();
+        once.swap(10, 250);
+        let random: Vec<u32> = (0..300).map(|k| drawn(k, 100, false)).collect();
+        let mut found = [0, 0];
+        for targets in [sorted, falling, once, random] {
+            for parts in [1, 2, 3, 7] {
+                let listing = Listing::new(&targets, 100, 7).unwrap();
+                for part in 0..parts {
+                    let entries = listing.part(parts, part).entries;
+                    let first = entries.first().copied().unwrap_or(0);
+                    let consecutive = entries.iter().copied().eq((first..).take(entries.len()));
+                    let range = first as usize..first as usize + entries.len();
+                    // Entries of one share ascend in any case, those of several need not.
+                    let expected = consecutive.then_some(range);
+                    assert_eq!(listing.range(parts, part), expected, "{part} of {parts}");
+                    found[usize::from(consecutive)] += 1;
+                }
+            }
+        }
+        assert!(found[0] > 10 && found[1] > 10, "{found:?}");
     }
 
     /// Shares have equal numbers of updates, as far as the heaviest target allows.
