@@ -237,6 +237,7 @@ PLANS = {
     "plan_counts_256": "10M `u32` into 256",
     "plan_counts_10k": "1M `u32` into 10,000",
 }
+OLDEST = ("Gather", "Roll", "Scatter")
 OURS = ("into", "inplace", "alloc")
 # Forms that stand in the place of those by hand.
 BESIDE = {
@@ -337,8 +338,7 @@ def main():
     for operation, work in WORK.items():
         if not results.keys() & work.keys():
             continue
-        level = "####" if operation in BESIDE else "###"
-        print(f"\n{level} {operation}\n")
+        print(f"\n{'###' if operation in OLDEST else '####'} {operation}\n")
         print("| work | µs, 1 thread | by hand / ours | copy / ours | the same, 2 threads "
               "| 1 thread / 2 threads | returned / into |")
         print("|---|---|---|---|---|---|---|")
