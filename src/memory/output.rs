@@ -113,7 +113,7 @@ fn with_layout<T, D: Dimension>(
         *magnitude = stride.unsigned_abs();
     }
     let array = Array::from_shape_vec(shape.strides(magnitudes), elements);
-    // Action not fail: only a shape that does not match its elements is refused.
+    // Does not fail: only a shape that does not match its elements is refused.
     let mut array = array.map_err(|_| Error::SizeOverflow {
         shape: lengths.slice().to_vec(),
         element_size: size_of::<T>(),

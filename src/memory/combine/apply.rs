@@ -1,12 +1,11 @@
 //! Combines updates with their targets, entry by entry, in the order of the entries.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::rows::{self, TARGETS_AHEAD};
 use crate::memory::copy::repeat;
 use crate::memory::cpu;
-use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Single, Unsigned, Width};
+use crate::memory::indices::elements::{BLOCK, Beside, Elements, Unsigned, Width};
 use crate::memory::tile::{Kernel, Known, Places, Tile};
 
 /// Combines each update of a tile with the element that its index selects:
@@ -288,139 +287,9 @@ pub(in crate::memory) unsafe fn assign<A: Clone>(tile: &Tile<'_>) {
     });
 }
 
-/// Action nothing: a scatter leaves all targets as they are where an index selects nothing.
+/// Does nothing: a scatter leaves all targets as they are where an index selects nothing.
 ///
 /// # Safety
 /// None is needed.
 #[allow(unsafe_code)]
 pub(in crate::memory) unsafe fn ignore(_: &Tile<'_>, _: *const u8) {}
-
-/// Combines updates with their targets by a function that the user of the crate passes.
-pub(in crate::memory) struct Fold<'f, A, U, F> {
-    fold: &'f F,
-    types: PhantomData<fn(&mut A, &U)>,
-}
-
-impl<'f, A, U, F: Fn(&mut A, &U) + Sync> Fold<'f, A, U, F> {
-    pub(in crate::memory) fn new(fold: &'f F) -> Self {
-        Fold { fold, types: PhantomData }
-    }
-}
-
-#[allow(unsafe_code)]
-impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
-    unsafe fn run(&self, tile: &Tile<'_>) {
-        let fold = self.fold;
-        let (inner, steps) = (tile.inner, [size_of::<A>() as isize, size_of::<U>() as isize]);
-        if inner.len > 1 && [inner.selected, inner.listed] == steps {
-            let bytes = inner.len * size_of::<A>();
-            let distance = if tile.spread { TARGETS_AHEAD } else { tile.offsets.len() };
-            return tile.each_row_ahead(
-                distance,
-                |row| cpu::prefetch(row, bytes),
-                // SAFETY: the caller's promise, for each row.
-                |selected, listed| unsafe {
-                    tile.prefetch_list(listed, inner.len * size_of::<U>());
-                    let target = std::slice::from_raw_parts_mut(selected.cast::<A>(), inner.len);
-                    let updates = std::slice::from_raw_parts(listed.cast::<U>(), inner.len);
-                    #[cfg(all(target_arch = "x86_64", not(miri)))]
-                    if let Some(avx2) = cpu::Avx2::detect() {
-                        return fold_slices_by_avx2(avx2, fold, target, updates);
-                    }
-                    fold_slices(fold, target, updates);
-                },
-            );
-        }
-        // SAFETY: the caller's promise, for each element.
-        let fold_one = |selected: *mut u8, listed: *mut u8| unsafe {
-            fold(&mut *selected.cast::<A>(), &*listed.cast::<U>());
-        };
-        if inner.len == 1 { tile.each(fold_one) } else { elements(tile, fold_one) }
-    }
-
-    unsafe fn nowhere(&self, _: &Tile<'_>) {}
-
-    fn single(&self) -> Option<Single> {
-        let size = size_of::<A>();
-        let same = const { size_of::<A>() == size_of::<U>() && size_of::<A>() > 0 };
-        same.then_some(Single { size, action: Action::Fold })
-    }
-
-    unsafe fn run_single(&self, elements: &Elements<'_>) -> bool {
-        // SAFETY: the caller's promise. Unsigned integers have the size of signed ones.
-        unsafe {
-            match elements.width {
-                Width::I32 | Width::U32 => self.run_by::<u32>(elements),
-                Width::I64 | Width::U64 => self.run_by::<u64>(elements),
-            }
-        }
-    }
-}
-
-impl<A, U, F: Fn(&mut A, &U) + Sync> Fold<'_, A, U, F> {
-    /// [`Kernel::run_single`], by indices that are read as integers of type `I`. One loop for all
-    /// kinds of [`Beside`], since it is compiled for each fold.
-    ///
-    /// # Safety
-    /// That of [`Kernel::run_single`], by indices of the size of `I`.
-    #[allow(unsafe_code)]
-    unsafe fn run_by<I: Unsigned>(&self, elements: &Elements<'_>) -> bool {
-        let (axis, step, fold) = (elements.axis(), elements.axes[0].step, self.fold);
-        let block_len = match elements.beside {
-            Beside::Each(_) => BLOCK,
-            Beside::Runs(runs) => runs.len(),
-        };
-        let size = size_of::<A>();
-        let fold_one = |target: *mut u8, listed: *mut u8, k: usize| {
-            let update = listed.cast::<U>().wrapping_add(k);
-            // SAFETY: the caller's promise: `axis.each` passes positions in bounds of the axis, and
-            // there are as many updates as indices.
-            unsafe { fold(&mut *target.cast::<A>(), &*update) };
-        };
-        let dense = step == size as isize && matches!(elements.beside, Beside::Each(0));
-        // SAFETY: the caller's promise; a block of short runs has no more than `runs.len()`
-        // indices.
-        unsafe {
-            if dense {
-                return elements.blocks(size, BLOCK, |indices: &[I], (first, listed)| {
-                    let target = |position: u64| first.cast::<A>().wrapping_add(position as usize);
-                    axis.each(indices, |position, k| fold_one(target(position).cast(), listed, k))
-                });
-            }
-            elements.blocks(size, block_len, |indices: &[I], (first, listed)| {
-                axis.each(indices, |position, k| {
-                    let beside = match elements.beside {
-                        Beside::Each(beside) => beside.wrapping_mul(k as isize),
-                        Beside::Runs(runs) => runs.beside(k),
-                    };
-                    let offset = (position as isize).wrapping_mul(step).wrapping_add(beside);
-                    fold_one(first.wrapping_offset(offset), listed, k);
-                })
-            })
-        }
-    }
-}
-
-/// [`fold_slices`], compiled for AVX2.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-#[allow(unsafe_code)]
-#[target_feature(enable = "avx2")]
-fn fold_slices_by_avx2<A, U>(
-    _proof: cpu::Avx2,
-    fold: &impl Fn(&mut A, &U),
-    target: &mut [A],
-    updates: &[U],
-) {
-    for (target, update) in target.iter_mut().zip(updates) {
-        fold(target, update);
-    }
-}
-
-/// Calls `fold` with each target and its update. Not inlined: since the slices are arguments of a
-/// function, the compiler knows that they do not overlap, and vectorises the loop.
-#[inline(never)]
-fn fold_slices<A, U>(fold: &impl Fn(&mut A, &U), target: &mut [A], updates: &[U]) {
-    for (target, update) in target.iter_mut().zip(updates) {
-        fold(target, update);
-    }
-}

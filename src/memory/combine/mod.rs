@@ -2,12 +2,14 @@
 //! fold, for each element type and reduction.
 
 mod apply;
+mod fold;
 mod kernels;
 mod rows;
 mod transposed;
 mod wide;
 
-pub(super) use apply::{Fold, Set, assign, ignore};
+pub(super) use apply::{Set, assign, ignore};
+pub(super) use fold::Fold;
 pub(super) use kernels::Plain;
 pub(crate) use kernels::{Kernels, Twin};
 pub(super) use transposed::transposes_updates;

@@ -278,7 +278,7 @@ unsafe fn clone_rolled<T: Clone, const ARRAYS: bool, const SHORT: usize>(rows: &
     }
 }
 
-/// Action what [`clone_rolled`] does for rows of three elements.
+/// Does what [`clone_rolled`] does for rows of three elements.
 ///
 /// # Safety
 /// That of [`clone_rolled`], for runs of these lengths.

@@ -92,7 +92,7 @@ impl F16c {
     }
 }
 
-/// Action the work of [`F16c::widen`].
+/// Does the work of [`F16c::widen`].
 ///
 /// # Safety
 /// That of [`F16c::widen`], and the processor has F16C.
@@ -119,7 +119,7 @@ unsafe fn widen(halves: *const u16, floats: *mut f32, len: usize) {
     }
 }
 
-/// Action the work of [`F16c::narrow`].
+/// Does the work of [`F16c::narrow`].
 ///
 /// # Safety
 /// That of [`F16c::narrow`], and the processor has F16C.

@@ -88,6 +88,6 @@ pub(in crate::memory) fn fence() {
     unsafe { std::arch::x86_64::_mm_sfence() };
 }
 
-/// Action nothing: there were no non-temporal stores.
+/// Does nothing: there were no non-temporal stores.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 pub(in crate::memory) fn fence() {}

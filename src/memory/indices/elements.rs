@@ -145,8 +145,8 @@ impl ShortRuns {
     }
 }
 
-/// What a kernel of [single elements](Single) runs over: `lanes` lanes of `count` indices, the elements that these
-/// select, and the elements of the listed array.
+/// What a kernel of [single elements](Single) runs over: `lanes` lanes of `count` indices, the
+/// elements that these select, and the elements of the listed array.
 ///
 /// ```text
 /// for lane in 0..lanes
