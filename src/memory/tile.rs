@@ -89,16 +89,21 @@ impl NextIndices {
     pub(super) fn prefetch(self, block: usize) {
         /// Most bytes of a block of indices that is prefetched into L2.
         const MAX_BYTES_L2: usize = 2 * 64;
-        /// Most bytes that are prefetched into L1.
-        const MAX_BYTES_L1: usize = 3 * 64;
+        /// Not inlined: it is rare, and this function is inlined in every kernel.
+        #[inline(never)]
+        fn prefetch_to_l1(first: *const u8, bytes: usize) {
+            cpu::prefetch_all(first, bytes.min(3 * 64));
+        }
         if !self.start.is_null() {
             let step = self.step.wrapping_mul(BLOCK as isize);
             let first = self.start.wrapping_offset(step.wrapping_mul(block as isize));
             let bytes = step.unsigned_abs();
-            if bytes <= MAX_BYTES_L2 {
-                cpu::prefetch_all_l2(first, bytes.max(1));
-            } else {
-                cpu::prefetch_all(first, bytes.min(MAX_BYTES_L1));
+            if bytes > MAX_BYTES_L2 {
+                return prefetch_to_l1(first, bytes);
+            }
+            cpu::prefetch_line_l2(first);
+            if bytes > 64 {
+                cpu::prefetch_line_l2(first.wrapping_add(64));
             }
         }
     }

@@ -112,12 +112,6 @@ pub(super) fn prefetch_all(first: *const u8, bytes: usize) {
     each_line(first, bytes, prefetch_line);
 }
 
-/// Prefetches to L2 a cache line for every 64 bytes of `bytes` at `first`.
-#[inline(always)]
-pub(super) fn prefetch_all_l2(first: *const u8, bytes: usize) {
-    each_line(first, bytes, prefetch_line_l2);
-}
-
 /// Prefetches to L2 all cache lines of `bytes` bytes at `first`, including the line that holds the
 /// last byte.
 #[inline(always)]
