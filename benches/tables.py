@@ -301,18 +301,16 @@ def extremes(results):
 
 
 def plan_row(words, forms):
-    ours = {(form, threads): forms[form, threads]
-            for form in ("with a plan", "without") for threads in (1, 2)}
-    plan, two = ours["with a plan", 1], ours["with a plan", 2]
+    plan, two = forms["with a plan", 1], forms["with a plan", 2]
     cells = (
         words,
         f"{plan / 1000:.4g}",
-        quotient(ours["without", 1], plan),
+        quotient(forms["without", 1], plan),
         quotient(forms["by hand", 1], plan),
         f"{two / 1000:.4g}",
-        quotient(ours["without", 2], two),
+        quotient(forms["without", 2], two),
         quotient(plan, two),
-        quotient(ours["without", 1], ours["without", 2]),
+        quotient(forms["without", 1], forms["without", 2]),
     )
     return "| " + " | ".join(cells) + " |"
 

@@ -413,7 +413,8 @@ pub(super) trait Kernel: Sync {
     ///
     /// # Safety
     /// The invariant of [`Elements`] holds, for elements of the arrays that the kernel was made
-    /// for, along one axis.
+    /// for, along one axis, and so does what [`Action`](super::indices::elements::Action) says of
+    /// the axis.
     #[allow(unsafe_code)]
     unsafe fn run_single(&self, _: &Elements<'_>) -> bool {
         false

@@ -81,7 +81,7 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Fold<'_, A, U, F> {
     #[allow(unsafe_code)]
     unsafe fn run_by<I: Unsigned>(&self, elements: &Elements<'_>) -> bool {
         let (axis, step, fold) = (elements.axis(), elements.axes[0].step, self.fold);
-        let (size, dense) = (size_of::<A>(), step == size_of::<A>() as isize);
+        let size = size_of::<A>();
         let fold_one = |target: *mut u8, listed: *mut u8, k: usize| {
             let update = listed.cast::<U>().wrapping_add(k);
             // SAFETY: the caller's promise: `axis.each` passes positions in bounds of the axis, and
@@ -92,10 +92,10 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Fold<'_, A, U, F> {
             Beside::Each(_) => BLOCK,
             Beside::Runs(runs) => runs.len(),
         };
-        // SAFETY: the caller's promise; a block of short runs has no more than `runs.len()`
-        // indices.
+        // SAFETY: the caller's promise; the axis is dense where all indices select from one lane
+        // (`Action::Fold`), and a block of short runs has no more than `runs.len()` indices.
         unsafe {
-            if dense && matches!(elements.beside, Beside::Each(0)) {
+            if matches!(elements.beside, Beside::Each(0)) {
                 return elements.blocks(size, BLOCK, |indices: &[I], (first, listed)| {
                     let target = |position: u64| first.cast::<A>().wrapping_add(position as usize);
                     axis.each(indices, |position, k| fold_one(target(position).cast(), listed, k))

@@ -20,7 +20,7 @@ use plain::{PLAIN, is_plain};
 pub(crate) use transfer::Transfer;
 
 use super::cpu;
-use super::indices::elements::{self, Action, Elements, Single};
+use super::indices::elements::{self, Action, Elements, Single, SingleRun};
 use super::tile::{Kernel, Places, Tile};
 use super::walk::{Loop, Walk};
 use crate::threshold::threshold;
@@ -102,7 +102,7 @@ impl Kernel for Gather {
     }
 
     fn single(&self) -> Option<Single> {
-        self.copier.single(Action::Gather)
+        self.copier.single::<true>()
     }
 
     unsafe fn run_single(&self, elements: &Elements<'_>) -> bool {
@@ -128,7 +128,7 @@ impl Kernel for Write {
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
 
     fn single(&self) -> Option<Single> {
-        self.copier.single(Action::Write)
+        self.copier.single::<false>()
     }
 
     unsafe fn run_single(&self, elements: &Elements<'_>) -> bool {
@@ -143,30 +143,32 @@ impl Copier {
         Write { copier: self, run: self.kernel(inner, false, false) }
     }
 
-    /// Single elements are copied while their indices are resolved if they are plain, of up to 8
-    /// bytes.
-    fn single(&self, action: Action) -> Option<Single> {
-        let size = self.size;
-        (matches!(self.way, Way::Bytes) && matches!(size, 1 | 2 | 4 | 8))
-            .then_some(Single { size, action })
+    /// The function that copies single elements while their indices are resolved, for plain elements
+    /// of up to 8 bytes: from the selected to the listed array if `GATHER`, else back.
+    fn single_function<const GATHER: bool>(&self) -> Option<SingleRun> {
+        match (&self.way, self.size) {
+            (Way::Bytes, 1) => Some(elements::copy::<1, GATHER>),
+            (Way::Bytes, 2) => Some(elements::copy::<2, GATHER>),
+            (Way::Bytes, 4) => Some(elements::copy::<4, GATHER>),
+            (Way::Bytes, 8) => Some(elements::copy::<8, GATHER>),
+            _ => None,
+        }
     }
 
-    /// Copies single elements, from the selected to the listed array if `GATHER`, else back.
+    /// What [`Kernel::single`] returns.
+    fn single<const GATHER: bool>(&self) -> Option<Single> {
+        let action = if GATHER { Action::Gather } else { Action::Write };
+        self.single_function::<GATHER>().map(|_| Single { size: self.size, action })
+    }
+
+    /// Copies single elements by that function.
     ///
     /// # Safety
     /// That of [`Kernel::run_single`], for elements of this copier.
     #[allow(unsafe_code)]
     unsafe fn run_single<const GATHER: bool>(&self, elements: &Elements<'_>) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe {
-            match self.size {
-                1 => elements::copy::<1, GATHER>(elements),
-                2 => elements::copy::<2, GATHER>(elements),
-                4 => elements::copy::<4, GATHER>(elements),
-                8 => elements::copy::<8, GATHER>(elements),
-                _ => false,
-            }
-        }
+        // SAFETY: the caller's promise; the function is that for elements of this size.
+        self.single_function::<GATHER>().is_some_and(|run| unsafe { run(elements) })
     }
 
     /// The function that copies tiles with this inner loop: from the selected to the listed array

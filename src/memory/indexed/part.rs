@@ -29,8 +29,9 @@ pub(in crate::memory) enum Cut {
 /// Invariant: of any two parts that run at the same time, at least one of the ranges does not
 /// overlap. In a gather each iteration of the loops writes a listed element of its own, so no two
 /// parts write the same element. A scatter cuts loops whose iterations write different selected
-/// elements, or each part takes only the entries whose offset is in its `targets`, or each part
-/// selects in an array of its own.
+/// elements, or loops over entries where the entries of no two parts have a target in common, or
+/// each part takes only the entries whose offset is in its `targets`, or each part selects in an
+/// array of its own.
 pub(in crate::memory) struct Part {
     pub(super) shared: Range<usize>,
     pub(super) outer: Range<usize>,

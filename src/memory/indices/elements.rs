@@ -43,7 +43,8 @@ pub(in crate::memory) enum Action {
     /// Combines the listed with the selected element. Indices select along one axis, which is dense
     /// or along which each index selects one element beside the index before ([`Beside`]).
     Combine,
-    /// The same by a function of the caller's, which sees the listed element itself, not a copy.
+    /// The same, along the same axes, by a function of the caller's, which sees the listed element
+    /// itself, not a copy.
     Fold,
 }
 
