@@ -15,7 +15,9 @@ pub(crate) use kernels::{Kernels, Twin};
 pub(super) use transposed::transposes_updates;
 #[cfg(feature = "half")]
 pub(crate) use wide::half;
-pub(super) use wide::{Building, Counts, Dense, Divide, WIDE_ROW, count, fold_wide, steps};
+pub(super) use wide::{
+    Building, Counts, Dense, Divide, SHORT_ROW, WIDE_ROW, count, fold_wide, steps,
+};
 pub(crate) use wide::{
     DivideRow, Significant, Widely, divide_row, large_integer, running, significant, small_integer,
 };

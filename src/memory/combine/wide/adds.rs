@@ -3,6 +3,7 @@
 use super::kinds::Wide;
 use super::runs::{STAGE, Stage, contiguous};
 use crate::memory::combine::apply::elements;
+use crate::memory::copy::rows;
 use crate::memory::tile::{Kernel, NextIndices, Places, Steps, Tile};
 
 /// Adds updates (listed) to slots (selected): some updates at a time are converted
@@ -17,8 +18,19 @@ impl Kernel for AddToSlots<'_> {
             // SAFETY: the caller's promise.
             return unsafe { (wide.add)(tile) };
         }
-        let inner = tile.inner;
-        for iteration in 0..tile.outer.len {
+        let (inner, outer) = (tile.inner, tile.outer);
+        let elements = tile.offsets.len().saturating_mul(inner.len).max(1);
+        if outer.len > 1 && elements <= STAGE / 2 {
+            let max_iterations = STAGE / elements;
+            for first in (0..outer.len).step_by(max_iterations) {
+                let (selected, listed) = tile.iteration(first);
+                let outer = Steps { len: max_iterations.min(outer.len - first), ..outer };
+                // SAFETY: the caller's promise, for some of the iterations.
+                unsafe { self.add_staged(&Tile { selected, listed, outer, ..*tile }) };
+            }
+            return;
+        }
+        for iteration in 0..outer.len {
             let (selected, listed) = tile.iteration(iteration);
             let outer = Steps { len: 1, selected: 0, listed: 0 };
             let iteration = Tile { selected, listed, outer, ..*tile };
@@ -58,34 +70,97 @@ impl Kernel for AddToSlots<'_> {
 
 #[allow(unsafe_code)]
 impl AddToSlots<'_> {
-    /// Adds the updates of a tile of one iteration, by way of the buffers.
+    /// Adds the updates of a tile by way of the buffers.
     ///
     /// # Safety
-    /// That of [`Kernel::run`], and the tile has no more than [`STAGE`] elements.
+    /// That of [`Kernel::run`], and the tile has no more than [`STAGE`] elements in all iterations.
     unsafe fn add_staged(&self, tile: &Tile<'_>) {
         let wide = self.0;
         let mut stages = [Stage::new(), Stage::new(), Stage::new()];
         let (entries, row) = (tile.offsets.len(), tile.inner.len);
         let size = if wide.adds_slots { wide.slot } else { wide.value };
+        let bytes = entries * row * size;
+        let stages = stages.each_mut().map(Stage::start);
         // SAFETY: the caller's promise; each buffer holds `STAGE` elements, values or slots.
         unsafe {
             if let Some(step) = common_step(tile) {
-                self.convert(tile.listed, step, entries * row, &mut stages, 0);
+                self.convert(tile.listed, step, tile.outer.len * entries * row, stages, 0);
             } else {
-                for entry in 0..entries {
-                    let listed = tile.listed.wrapping_offset(tile.places.at(entry));
-                    let at = entry * row * size;
-                    self.convert(listed, tile.inner.listed, row, &mut stages, at);
+                for number in 0..tile.outer.len {
+                    let (_, listed) = tile.iteration(number);
+                    self.convert_iteration(tile, listed, stages, number * bytes);
                 }
             }
             (wide.add)(&Tile {
-                listed: stages[2].start(),
+                listed: stages[2],
+                outer: Steps { listed: bytes as isize, ..tile.outer },
                 places: Places::Every((row * size) as isize),
                 inner: Steps { listed: size as isize, ..tile.inner },
                 size,
                 ..*tile
             });
         }
+    }
+
+    /// Converts the updates of one iteration, which begins at `listed`, into the last buffer, from
+    /// byte `at` on.
+    ///
+    /// # Safety
+    /// That of [`add_staged`](Self::add_staged), and of [`convert`](Self::convert) for each row.
+    unsafe fn convert_iteration(
+        &self,
+        tile: &Tile<'_>,
+        listed: *const u8,
+        stages: [*mut u8; 3],
+        at: usize,
+    ) {
+        let (entries, row, element) = (tile.offsets.len(), tile.inner.len, self.0.element);
+        let size = if self.0.adds_slots { self.0.slot } else { self.0.value };
+        let dense = row == 1 || tile.inner.listed == element as isize;
+        // SAFETY: the caller's promise.
+        unsafe {
+            if let Some(step) = iteration_step(tile) {
+                return self.convert(listed, step, entries * row, stages, at);
+            }
+            if let (Places::Each(places), true) = (tile.places, dense) {
+                self.put_side_by_side(listed, places, row, stages[0]);
+                return self.convert(stages[0], element as isize, entries * row, stages, at);
+            }
+            for entry in 0..entries {
+                let listed = listed.wrapping_offset(tile.places.at(entry));
+                let at = at + entry * row * size;
+                self.convert(listed, tile.inner.listed, row, stages, at);
+            }
+        }
+    }
+
+    /// Copies rows of `row` updates, at these places, to a buffer.
+    ///
+    /// # Safety
+    /// The rows can be read, their updates are contiguous, and the buffer has room for them.
+    unsafe fn put_side_by_side(
+        &self,
+        listed: *const u8,
+        places: &[isize],
+        row: usize,
+        buffer: *mut u8,
+    ) {
+        let (size, bytes) = (self.0.element, row * self.0.element);
+        let tile = Tile {
+            selected: listed.cast_mut(),
+            listed: buffer,
+            outer: Steps { len: 1, selected: 0, listed: 0 },
+            offsets: places,
+            places: Places::Every(bytes as isize),
+            inner: Steps { len: row, selected: size as isize, listed: size as isize },
+            size,
+            spread: false,
+            offset_step: 0,
+            long: false,
+            next: NextIndices::NONE,
+        };
+        // SAFETY: the caller's promise; rows of this many bytes are what the kernel copies.
+        unsafe { rows::kernel::<true>(bytes)(&tile) }
     }
 
     /// Converts `len` updates, of which each is `step` bytes behind the one before, to what is
@@ -99,18 +174,18 @@ impl AddToSlots<'_> {
         updates: *const u8,
         step: isize,
         len: usize,
-        [gather, values, addends]: &mut [Stage; 3],
+        [gather, values, addends]: [*mut u8; 3],
         at: usize,
     ) {
         let wide = self.0;
         // SAFETY: the caller's promise.
         unsafe {
-            let from = contiguous(updates, step, wide.element, len, gather.start());
-            let to = addends.start().add(at);
+            let from = contiguous(updates, step, wide.element, len, gather);
+            let to = addends.add(at);
             match (wide.convert, wide.lift.filter(|_| wide.adds_slots)) {
                 (Some((widen, _)), Some((lift, _))) => {
-                    widen(from, values.start(), len);
-                    lift(values.start(), to, len, true);
+                    widen(from, values, len);
+                    lift(values, to, len, true);
                 }
                 (Some((widen, _)), None) => widen(from, to, len),
                 (None, Some((lift, _))) => lift(from, to, len, true),
@@ -123,12 +198,20 @@ impl AddToSlots<'_> {
 /// The distance in bytes between the updates of a tile, where all are evenly spaced from
 /// `tile.listed` on.
 fn common_step(tile: &Tile<'_>) -> Option<isize> {
+    let elements = tile.offsets.len() * tile.inner.len;
+    iteration_step(tile).filter(|step| {
+        tile.outer.len == 1 || step.wrapping_mul(elements as isize) == tile.outer.listed
+    })
+}
+
+/// The same of one iteration, from where it begins.
+fn iteration_step(tile: &Tile<'_>) -> Option<isize> {
     let Steps { len, listed, .. } = tile.inner;
     match tile.places {
         Places::Every(step) if len == 1 => Some(step),
         Places::Every(step) if step == listed.wrapping_mul(len as isize) => Some(listed),
         _ if tile.offsets.len() == 1 => {
-            // The place of the only entry need not be 0, where the tile begins.
+            // The place of the only entry need not be 0, where the iteration begins.
             (tile.places.at(0) == 0).then_some(listed)
         }
         _ => None,

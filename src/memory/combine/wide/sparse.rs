@@ -5,37 +5,78 @@ use std::sync::atomic::Ordering;
 
 use super::adds::{AddToSlots, ClearSlots};
 use super::kinds::Wide;
-use super::{Building, slot_buffer};
+use super::{Building, SHORT_ROW, SlotBuffer, slot_buffer};
 use crate::error::Result;
 use crate::memory::alloc::reserved;
 use crate::memory::copy::rows;
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::tile::{Kernel, NextIndices, Places, Steps, Tile};
 use crate::memory::walk::{Cursor, Loop, Loops, Offsets, Order, Walk, iterations};
+use crate::parallel::{self, Cost};
 use crate::sync::{AtomicBool, Mutex};
+use crate::threshold::threshold;
+
+/// The offset in bytes of an update's target, and the update's number: sorted by the offset, then by
+/// the number. One integer sorts faster than a pair.
+trait Key: Copy + Ord + Send {
+    /// A key for an offset that is `above` the lowest offset of any target, with `bits` bits for the
+    /// number.
+    fn new(above: u64, number: usize, bits: u32) -> Self;
+    /// The offset above the lowest, and the number.
+    fn parts(self, bits: u32) -> (u64, usize);
+}
+
+impl Key for u64 {
+    #[inline(always)]
+    fn new(above: u64, number: usize, bits: u32) -> Self {
+        above << bits | number as u64
+    }
+    #[inline(always)]
+    fn parts(self, bits: u32) -> (u64, usize) {
+        (self >> bits, (self & ((1 << bits) - 1)) as usize)
+    }
+}
+
+impl Key for u128 {
+    #[inline(always)]
+    fn new(above: u64, number: usize, _: u32) -> Self {
+        u128::from(above) << 64 | number as u128
+    }
+    #[inline(always)]
+    fn parts(self, _: u32) -> (u64, usize) {
+        ((self >> 64) as u64, self as usize)
+    }
+}
 
 /// Updates that were not yet accumulated, in their order.
-struct Pending {
-    /// For each update, the offset in bytes of its target (the high 64 bits), and its number.
-    /// One integer sorts a fifth faster than a tuple.
-    keys: Vec<i128>,
+struct Pending<K> {
+    /// For each update, its target and its number.
+    keys: Vec<K>,
     /// For each update, its own offset in bytes.
     places: Vec<isize>,
 }
 
 /// Collects the offsets of targets and updates.
-struct Collect(Mutex<Pending>);
+struct Collect<K> {
+    pending: Mutex<Pending<K>>,
+    /// The lowest offset of any target.
+    lowest: isize,
+    /// The number of bits of the number of an update.
+    bits: u32,
+}
 
 #[allow(unsafe_code)]
-impl Kernel for Collect {
+impl<K: Key> Kernel for Collect<K> {
     unsafe fn run(&self, tile: &Tile<'_>) {
-        let Ok(mut pending) = self.0.lock() else { return };
+        let Ok(mut pending) = self.pending.lock() else { return };
         let (number, base) = (pending.keys.len(), tile.listed.addr() as isize);
         // The vectors were reserved for the updates of a lane, so they do not grow.
-        for (k, &offset) in tile.offsets.iter().enumerate() {
-            pending.keys.push(i128::from(offset as i64) << 64 | (number + k) as i128);
-            pending.places.push(base.wrapping_add(tile.places.at(k)));
-        }
+        pending.keys.extend(tile.offsets.iter().enumerate().map(|(k, &offset)| {
+            let above = offset.wrapping_sub(self.lowest) as usize as u64;
+            K::new(above, number + k, self.bits)
+        }));
+        let places = (0..tile.offsets.len()).map(|k| base.wrapping_add(tile.places.at(k)));
+        pending.places.extend(places);
     }
 
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
@@ -44,39 +85,129 @@ impl Kernel for Collect {
 /// Reduces lane by lane, with slots for the targets that updates touch. Returns false if the policy
 /// refuses an index out of bounds.
 pub(super) fn fold(building: &Building<'_>, wide: &Wide, lanes: &Loops) -> Result<bool> {
-    let mut lanes = lanes.clone();
-    // Lanes that share their indices form a row, which is reduced at once.
-    let row = match lanes.iter().rposition(|level| level.step.indices == 0) {
-        Some(at) => lanes.remove(at),
-        None => Loop::ONCE,
-    };
-    let entries: Loops = building.entries().collect();
-    let count = iterations(&entries);
-    let mut buffer = slot_buffer(count.checked_mul(row.len), wide.slot)?;
-    let mut held = slot_buffer(Some(if row.len == 1 { count } else { 0 }), wide.element)?;
-    let mut sorted =
-        Sorted { targets: reserved(count)?, slots: reserved(count)?, places: reserved(count)? };
-    let collect = Collect(Mutex::new(Pending { keys: reserved(count)?, places: reserved(count)? }));
-    let outside = AtomicBool::new(false);
-    let (mut walk, _) = Walk::new(entries, building.components.clone(), Order::Selected(0));
-    let mut cursor = Cursor::new(&lanes, Offsets::ZERO, 0);
-    for _ in 0..iterations(&lanes) {
-        let (at, _) = cursor.take(1);
-        walk.base = Offsets { indices: at.indices, ..Offsets::ZERO };
-        if let Ok(mut pending) = collect.0.lock() {
+    let sparse = Sparse::of(building, wide, lanes);
+    // How far the offsets of targets are apart, at most, and how many updates there are.
+    let (lowest, highest) = sparse.reach();
+    let bits = usize::BITS - sparse.count.leading_zeros();
+    let unused_bits = (highest.wrapping_sub(lowest) as usize as u64).leading_zeros();
+    if unused_bits >= bits + threshold(0, 52) as u32 {
+        sparse.fold::<u64>(lowest, bits)
+    } else {
+        sparse.fold::<u128>(lowest, bits)
+    }
+}
+
+/// A reduction of updates that are sorted by their target.
+struct Sparse<'s> {
+    building: &'s Building<'s>,
+    wide: &'s Wide,
+    /// The loops over lanes but for those of a row, and lanes that share their indices: a row,
+    /// which is reduced at once.
+    lanes: Loops,
+    row: Loop,
+    /// The loops over the updates of a lane, and their number.
+    entries: Loops,
+    count: usize,
+    /// Whether rows are put side by side.
+    short: bool,
+}
+
+/// What one thread reduces a lane with.
+struct Buffers<K> {
+    collect: Collect<K>,
+    sorted: Sorted,
+    /// Slots of the targets, and elements that short rows of targets hold.
+    slots: SlotBuffer,
+    held: SlotBuffer,
+}
+
+impl<'s> Sparse<'s> {
+    fn of(building: &'s Building<'s>, wide: &'s Wide, lanes: &Loops) -> Self {
+        let mut lanes = lanes.clone();
+        let row = match lanes.iter().rposition(|level| level.step.indices == 0) {
+            Some(at) => lanes.remove(at),
+            None => Loop::ONCE,
+        };
+        let dense = row.len == 1 || row.step.selected == building.size as isize;
+        let entries: Loops = building.entries().collect();
+        let count = iterations(&entries);
+        let short = dense && row.len <= SHORT_ROW;
+        Sparse { building, wide, lanes, row, entries, count, short }
+    }
+
+    /// The lowest and the highest offset that an index selects.
+    fn reach(&self) -> (isize, isize) {
+        let components = self.building.components.iter();
+        let ends =
+            components.map(|component| component.step * component.len.saturating_sub(1) as isize);
+        ends.fold((0, 0), |(lowest, highest), end| (lowest + end.min(0), highest + end.max(0)))
+    }
+
+    fn buffers<K>(&self, lowest: isize, bits: u32) -> Result<Buffers<K>> {
+        let Sparse { wide, count, .. } = *self;
+        let elements = count.checked_mul(self.row.len);
+        let held = if self.short { elements } else { Some(0) };
+        let pending = Pending { keys: reserved(count)?, places: reserved(count)? };
+        Ok(Buffers {
+            collect: Collect { pending: Mutex::new(pending), lowest, bits },
+            sorted: Sorted {
+                targets: reserved(count)?,
+                slots: reserved(count)?,
+                places: reserved(count)?,
+            },
+            slots: slot_buffer(elements, wide.slot)?,
+            held: slot_buffer(held, wide.element)?,
+        })
+    }
+
+    /// Reduces all lanes. Returns false if the policy refuses an index out of bounds.
+    fn fold<K: Key>(&self, lowest: isize, bits: u32) -> Result<bool> {
+        let lanes = iterations(&self.lanes);
+        let cost = Cost::of_near(self.count.saturating_mul(lanes)).times(30);
+        let parts = parallel::parts(cost).min(parallel::threads()).min(lanes);
+        let mut buffers = reserved(parts)?;
+        for _ in 0..parts {
+            buffers.push(Mutex::new(self.buffers::<K>(lowest, bits)?));
+        }
+        let outside = AtomicBool::new(false);
+        parallel::run(parts, &|part| {
+            let Ok(mut buffers) = buffers[part].lock() else { return };
+            let lanes = parallel::share(lanes, parts, part);
+            let mut cursor = Cursor::new(&self.lanes, Offsets::ZERO, lanes.start);
+            let (mut walk, _) = Walk::new(
+                self.entries.clone(),
+                self.building.components.clone(),
+                Order::Selected(0),
+            );
+            for _ in lanes {
+                let (at, _) = cursor.take(1);
+                walk.base = Offsets { indices: at.indices, ..Offsets::ZERO };
+                if !self.collect(&walk, &mut buffers.collect, &outside) {
+                    return;
+                }
+                self.fold_lane(at, &mut buffers);
+            }
+        });
+        Ok(!outside.into_inner())
+    }
+
+    /// Collects the updates of a lane. Returns false if the policy refuses an index out of bounds,
+    /// of this lane or of another part's.
+    fn collect<K: Key>(&self, walk: &Walk, collect: &mut Collect<K>, outside: &AtomicBool) -> bool {
+        if let Ok(mut pending) = collect.pending.lock() {
             pending.keys.clear();
             pending.places.clear();
         }
         let run = Run {
-            walk: &walk,
-            indices: Some(&building.indices),
-            policy: building.policy,
+            walk,
+            indices: Some(&self.building.indices),
+            policy: self.building.policy,
             selected: std::ptr::null_mut(),
             listed: std::ptr::null_mut(),
-            size: building.size,
-            kernel: &collect,
+            size: self.building.size,
+            kernel: collect,
             spread: false,
-            outside: &outside,
+            outside,
         };
         // SAFETY: the loops are those over a lane's indices, and the kernel `Collect` accesses
         // neither array.
@@ -84,20 +215,86 @@ pub(super) fn fold(building: &Building<'_>, wide: &Wide, lanes: &Loops) -> Resul
         unsafe {
             run.run(Cut::Entries(1), 1);
         }
-        if outside.load(Ordering::Relaxed) {
-            return Ok(false);
-        }
-        if let Ok(mut pending) = collect.0.lock() {
-            sorted.sort(&mut pending, row.len * wide.slot);
-        }
-        sorted.fold(
-            building,
-            wide,
-            (at, row),
-            [&mut buffer, &mut held].map(|buffer| buffer.as_mut_ptr().cast()),
-        );
+        !outside.load(Ordering::Relaxed)
     }
-    Ok(true)
+
+    /// Reduces the updates of one lane, or of a row of lanes, that were collected.
+    fn fold_lane<K: Key>(&self, at: Offsets, buffers: &mut Buffers<K>) {
+        let Sparse { building, wide, row, .. } = *self;
+        let Buffers { collect, sorted, slots, held } = buffers;
+        let (lowest, bits) = (collect.lowest, collect.bits);
+        let Ok(mut pending) = collect.pending.lock() else { return };
+        sorted.sort(&mut pending, row.len * wide.slot, |key| {
+            let (above, number) = key.parts(bits);
+            (lowest.wrapping_add(above as usize as isize), number)
+        });
+        let first = building.target.wrapping_offset(at.selected);
+        let [slots, held] = [slots, held].map(|buffer| buffer.as_mut_ptr().cast::<u8>());
+        let runs = || {
+            let slots = (0..).map(|number| slots.wrapping_add(number * row.len * wide.slot));
+            sorted.targets.iter().map(|&offset| first.wrapping_offset(offset)).zip(slots)
+        };
+        let tile = self.tile(slots, at.listed, sorted);
+        let (size, bytes) = (building.size as isize, row.len * building.size);
+        let side_by_side = Tile {
+            selected: first,
+            listed: held,
+            offsets: &sorted.targets,
+            places: Places::Every(bytes as isize),
+            inner: Steps { len: row.len, selected: size, listed: size },
+            ..tile
+        };
+        let (init, elements) = (building.init, sorted.targets.len() * row.len);
+        // SAFETY: the offsets are what indices in bounds select, the places are
+        // those of their updates, and the buffers have a slot, and an element of a short row, for
+        // as many targets as there are updates. Slots are started before they are added to, and
+        // elements of the buffer copied there before they are read. The target's elements are this
+        // lane's.
+        #[allow(unsafe_code)]
+        unsafe {
+            if self.short {
+                rows::kernel::<true>(bytes)(&side_by_side);
+                wide.start(held, size, slots, elements);
+            } else {
+                for (target, slots) in runs() {
+                    wide.start(target, row.step.selected, slots, row.len);
+                }
+            }
+            if !init {
+                ClearSlots(wide).run(&tile);
+            }
+            AddToSlots(wide).run(&tile);
+            if self.short {
+                wide.finish(slots, held, size, elements, init);
+                rows::kernel::<false>(bytes)(&side_by_side);
+            } else {
+                for (target, slots) in runs() {
+                    wide.finish(slots, target, row.step.selected, row.len, init);
+                }
+            }
+        }
+    }
+}
+
+impl Sparse<'_> {
+    /// The tile of all updates of a lane, or of a row of lanes, which begins at `listed`, with their
+    /// slots.
+    fn tile<'t>(&self, slots: *mut u8, listed: isize, sorted: &'t Sorted) -> Tile<'t> {
+        let Sparse { building, wide, row, .. } = *self;
+        Tile {
+            selected: slots,
+            listed: building.updates.cast_mut().wrapping_offset(listed),
+            outer: Steps { len: 1, selected: 0, listed: 0 },
+            offsets: &sorted.slots,
+            places: Places::Each(&sorted.places),
+            inner: Steps { len: row.len, selected: wide.slot as isize, listed: row.step.listed },
+            size: building.size,
+            spread: false,
+            offset_step: 0,
+            long: false,
+            next: NextIndices::NONE,
+        }
+    }
 }
 
 /// Updates sorted by target; those of one target are in the order of updates.
@@ -110,86 +307,25 @@ struct Sorted {
 }
 
 impl Sorted {
-    /// Sorts updates whose targets have `bytes` bytes of slots each. The vectors were reserved for
-    /// all of them.
-    fn sort(&mut self, pending: &mut Pending, bytes: usize) {
+    /// Sorts updates whose targets have `bytes` bytes of slots each; `parts` returns the offset and
+    /// the number of a key. The vectors were reserved for all of them.
+    fn sort<K: Key>(
+        &mut self,
+        pending: &mut Pending<K>,
+        bytes: usize,
+        parts: impl Fn(K) -> (isize, usize),
+    ) {
         pending.keys.sort_unstable();
         self.targets.clear();
         self.slots.clear();
         self.places.clear();
         for &key in &pending.keys {
-            let (target, number) = ((key >> 64) as isize, key as usize);
+            let (target, number) = parts(key);
             if self.targets.last() != Some(&target) {
                 self.targets.push(target);
             }
             self.slots.push(((self.targets.len() - 1) * bytes) as isize);
             self.places.push(pending.places[number]);
-        }
-    }
-
-    /// Reduces the updates of one lane, or of a row of lanes, in a buffer of slots, and one of single
-    /// elements that targets hold.
-    fn fold(
-        &self,
-        building: &Building<'_>,
-        wide: &Wide,
-        (at, row): (Offsets, Loop),
-        [slots, held]: [*mut u8; 2],
-    ) {
-        let first = building.target.wrapping_offset(at.selected);
-        let runs = || {
-            let slots = (0..).map(|number| slots.wrapping_add(number * row.len * wide.slot));
-            self.targets.iter().map(|&offset| first.wrapping_offset(offset)).zip(slots)
-        };
-        let tile = Tile {
-            selected: slots,
-            listed: building.updates.cast_mut().wrapping_offset(at.listed),
-            outer: Steps { len: 1, selected: 0, listed: 0 },
-            offsets: &self.slots,
-            places: Places::Each(&self.places),
-            inner: Steps { len: row.len, selected: wide.slot as isize, listed: row.step.listed },
-            size: building.size,
-            spread: false,
-            offset_step: 0,
-            long: false,
-            next: NextIndices::NONE,
-        };
-        let size = building.size as isize;
-        let single = Tile {
-            selected: first,
-            listed: held,
-            offsets: &self.targets,
-            places: Places::Every(size),
-            inner: Steps { len: 1, selected: size, listed: size },
-            ..tile
-        };
-        let (count, init) = (self.targets.len(), building.init);
-        // SAFETY: the offsets are what indices in bounds select, the places are
-        // those of their updates, and the buffers have a slot, and an element, for as many targets
-        // as there are updates. Slots are started before they are added to, and elements
-        // of the buffer copied there before they are read. The target's elements are this lane's.
-        #[allow(unsafe_code)]
-        unsafe {
-            if row.len == 1 {
-                rows::kernel::<true>(building.size)(&single);
-                wide.start(held, size, slots, count);
-            } else {
-                for (target, slots) in runs() {
-                    wide.start(target, row.step.selected, slots, row.len);
-                }
-            }
-            if !init {
-                ClearSlots(wide).run(&tile);
-            }
-            AddToSlots(wide).run(&tile);
-            if row.len == 1 {
-                wide.finish(slots, held, size, count, init);
-                rows::kernel::<false>(building.size)(&single);
-            } else {
-                for (target, slots) in runs() {
-                    wide.finish(slots, target, row.step.selected, row.len, init);
-                }
-            }
         }
     }
 }
