@@ -1,5 +1,6 @@
 //! Kernels that change slots.
 
+use super::SHORT_ROW;
 use super::kinds::Wide;
 use super::runs::{STAGE, Stage, contiguous};
 use crate::memory::combine::apply::elements;
@@ -116,13 +117,13 @@ impl AddToSlots<'_> {
     ) {
         let (entries, row, element) = (tile.offsets.len(), tile.inner.len, self.0.element);
         let size = if self.0.adds_slots { self.0.slot } else { self.0.value };
-        let dense = row == 1 || tile.inner.listed == element as isize;
+        let short = row == 1 || (row <= SHORT_ROW && tile.inner.listed == element as isize);
         // SAFETY: the caller's promise.
         unsafe {
             if let Some(step) = iteration_step(tile) {
                 return self.convert(listed, step, entries * row, stages, at);
             }
-            if let (Places::Each(places), true) = (tile.places, dense) {
+            if let (Places::Each(places), true) = (tile.places, short) {
                 self.put_side_by_side(listed, places, row, stages[0]);
                 return self.convert(stages[0], element as isize, entries * row, stages, at);
             }
