@@ -277,33 +277,25 @@ fn countable(entries: usize) -> Result<()> {
 fn means_by_rows(walk: &Walk) -> bool {
     let rows =
         walk.loops.iter().any(|level| !level.reads_indices() && level.len >= combine::WIDE_ROW);
-    rows && !is_sparse(walk, MAX_TARGETS_PER_ROW)
+    rows && !is_sparse(walk, false)
 }
-
-/// With more targets for each update than this, updates of rows are sorted.
-const MAX_TARGETS_PER_ROW: usize = threshold(16, 4);
 
 /// Whether updates reach at most a small part of the target, so that sorting them costs less than
-/// an accumulator for each target: with more targets for each update than a number, for rows
-/// `most_rows`. Into 1M single elements, 100,000 means take 4.7 ms sorted and 0.5 with accumulators,
-/// 10,000 take 0.28 sorted and 0.4; into 10M, 400,000 take 30 and 105 ms.
-fn is_sparse(walk: &Walk, most_rows: usize) -> bool {
+/// accumulators for all targets, which lie `beside` the target or in it. Into 1M single elements,
+/// 100,000 means take 4.7 ms sorted and 0.5 with accumulators, 10,000 take 0.28 sorted and 0.4; into
+/// 10M, 400,000 take 30 and 105 ms.
+fn is_sparse(walk: &Walk, beside: bool) -> bool {
     let targets = walk.components.iter().map(|component| component.len).product::<usize>();
-    let rows = walk.loops.iter().any(|level| !level.reads_indices() && level.len > 1);
-    let near = targets <= of_caches(|caches| caches.last / 16, 1 << 10);
-    let most = match (rows, near) {
-        (true, _) => most_rows,
-        (false, true) => threshold(40, 4),
-        (false, false) => threshold(8, 4),
-    };
-    targets / most > entries(&walk.loops)
-}
-
-/// The same where accumulators lie beside the target: those of a long row cost more than sorting.
-fn is_sparse_beside(walk: &Walk) -> bool {
     let row = walk.loops.iter().filter(|level| !level.reads_indices()).map(|level| level.len).max();
-    let long = row.is_some_and(|row| row > combine::SHORT_ROW);
-    is_sparse(walk, if long { threshold(4, 4) } else { MAX_TARGETS_PER_ROW })
+    let near = targets <= of_caches(|caches| caches.last / 16, 1 << 10);
+    let most_targets_per_update = match row {
+        // The accumulators of a long row cost more than sorting.
+        Some(row) if beside && row > combine::SHORT_ROW => 4,
+        Some(2..) => threshold(16, 4),
+        _ if near => threshold(40, 4),
+        _ => threshold(8, 4),
+    };
+    targets / most_targets_per_update > entries(&walk.loops)
 }
 
 impl Pass<'_> {
@@ -387,7 +379,7 @@ impl Pass<'_> {
             policy: self.policy,
             loops: &walk.loops,
             components: &walk.components,
-            sparse: is_sparse_beside(walk),
+            sparse: is_sparse(walk, true),
             kernels,
             reduction,
             init,

@@ -137,6 +137,28 @@ impl<'t> Tile<'t> {
         }
     }
 
+    /// A tile of one iteration of the outer loop, in which nothing is prefetched.
+    pub(super) fn of_entries(
+        (selected, listed): (*mut u8, *mut u8),
+        (offsets, places): (&'t [isize], Places<'t>),
+        inner: Steps,
+        size: usize,
+    ) -> Self {
+        Tile {
+            selected,
+            listed,
+            outer: Steps { len: 1, selected: 0, listed: 0 },
+            offsets,
+            places,
+            inner,
+            size,
+            spread: false,
+            offset_step: 0,
+            long: false,
+            next: NextIndices::NONE,
+        }
+    }
+
     /// Prefetches the listed array ahead of `listed`, as many bytes as are used now, if it is long.
     #[inline(always)]
     pub(super) fn prefetch_list(&self, listed: *const u8, bytes: usize) {
@@ -429,19 +451,10 @@ mod tests {
     #[test]
     fn rows_of_one_large_update() {
         let half = 1 << (usize::BITS / 2);
-        let tile = Tile {
-            selected: std::ptr::null_mut(),
-            listed: std::ptr::null_mut(),
-            outer: Steps { len: 1, selected: 0, listed: 0 },
-            offsets: &[0, half as isize],
-            places: Places::Every(0),
-            inner: Steps { len: half, selected: 1, listed: 0 },
-            size: half,
-            spread: true,
-            offset_step: 0,
-            long: false,
-            next: NextIndices::NONE,
-        };
+        let (nowhere, offsets) = (std::ptr::null_mut(), [0, half as isize]);
+        let inner = Steps { len: half, selected: 1, listed: 0 };
+        let entries = (&offsets[..], Places::Every(0));
+        let tile = Tile::of_entries((nowhere, nowhere), entries, inner, half);
         tile.prefetch_selected();
     }
 }

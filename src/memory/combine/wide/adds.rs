@@ -76,10 +76,9 @@ impl AddToSlots<'_> {
     /// # Safety
     /// That of [`Kernel::run`], and the tile has no more than [`STAGE`] elements in all iterations.
     unsafe fn add_staged(&self, tile: &Tile<'_>) {
-        let wide = self.0;
+        let (wide, size) = (self.0, self.0.addend());
         let mut stages = [Stage::new(), Stage::new(), Stage::new()];
         let (entries, row) = (tile.offsets.len(), tile.inner.len);
-        let size = if wide.adds_slots { wide.slot } else { wide.value };
         let bytes = entries * row * size;
         let stages = stages.each_mut().map(Stage::start);
         // SAFETY: the caller's promise; each buffer holds `STAGE` elements, values or slots.
@@ -116,7 +115,6 @@ impl AddToSlots<'_> {
         at: usize,
     ) {
         let (entries, row, element) = (tile.offsets.len(), tile.inner.len, self.0.element);
-        let size = if self.0.adds_slots { self.0.slot } else { self.0.value };
         let short = row == 1 || (row <= SHORT_ROW && tile.inner.listed == element as isize);
         // SAFETY: the caller's promise.
         unsafe {
@@ -129,7 +127,7 @@ impl AddToSlots<'_> {
             }
             for entry in 0..entries {
                 let listed = listed.wrapping_offset(tile.places.at(entry));
-                let at = at + entry * row * size;
+                let at = at + entry * row * self.0.addend();
                 self.convert(listed, tile.inner.listed, row, stages, at);
             }
         }
@@ -147,19 +145,9 @@ impl AddToSlots<'_> {
         buffer: *mut u8,
     ) {
         let (size, bytes) = (self.0.element, row * self.0.element);
-        let tile = Tile {
-            selected: listed.cast_mut(),
-            listed: buffer,
-            outer: Steps { len: 1, selected: 0, listed: 0 },
-            offsets: places,
-            places: Places::Every(bytes as isize),
-            inner: Steps { len: row, selected: size as isize, listed: size as isize },
-            size,
-            spread: false,
-            offset_step: 0,
-            long: false,
-            next: NextIndices::NONE,
-        };
+        let inner = Steps { len: row, selected: size as isize, listed: size as isize };
+        let entries = (places, Places::Every(bytes as isize));
+        let tile = Tile::of_entries((listed.cast_mut(), buffer), entries, inner, size);
         // SAFETY: the caller's promise; rows of this many bytes are what the kernel copies.
         unsafe { rows::kernel::<true>(bytes)(&tile) }
     }

@@ -66,6 +66,14 @@ pub(crate) struct Wide {
     pub(super) rows: Option<Rows>,
 }
 
+impl Wide {
+    /// The size of what `add` adds to slots in bytes.
+    #[inline]
+    pub(super) fn addend(&self) -> usize {
+        if self.adds_slots { self.slot } else { self.value }
+    }
+}
+
 /// The facts about a reduction that decide which slots its means have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Extent {

@@ -179,11 +179,8 @@ impl Building<'_> {
     }
 }
 
-/// Bytes of slots, aligned for slots of any type.
-type Slots = MaybeUninit<u128>;
-
-/// Memory for slots.
-type SlotBuffer = Vec<Slots>;
+/// Memory for slots, aligned for slots of any type: the capacity of an empty vector.
+type SlotBuffer = Vec<u128>;
 
 /// Reserves memory for `slots` slots of `size` bytes; `None` is a number that overflowed.
 fn slot_buffer(slots: Option<usize>, size: usize) -> Result<SlotBuffer> {
@@ -242,7 +239,7 @@ struct SlotPlan<'p> {
 
 /// The slots of a group, and counts of the updates of its rows.
 struct GroupBuffers<'b> {
-    slots: &'b mut [MaybeUninit<Slots>],
+    slots: &'b mut [MaybeUninit<u128>],
     counts: Vec<u32>,
     /// The iteration of the loops around the group whose indices have been counted.
     counted: Option<usize>,
@@ -274,12 +271,10 @@ impl SlotPlan<'_> {
         // the call ends, and its pages are mapped anew in the next. 1175 rows of 465 `f16` take
         // 1150 us on two threads so, and 170 with one allocation.
         let bytes = targets.checked_mul(width).and_then(|slots| slots.checked_mul(self.wide.slot));
-        let len = bytes.map(|bytes| bytes.div_ceil(size_of::<Slots>()).max(1));
-        let mut slots =
-            slot_buffer(len.and_then(|len| len.checked_mul(parts)), size_of::<Slots>())?;
-        let mut slots = slots.spare_capacity_mut().chunks_mut(len.unwrap_or(1));
+        let len = bytes.map_or(usize::MAX, |bytes| bytes.div_ceil(size_of::<u128>()).max(1));
+        let mut memory = slot_buffer(len.checked_mul(parts), size_of::<u128>())?;
         let mut buffers = reserved(parts)?;
-        for slots in slots.by_ref().take(parts) {
+        for slots in memory.spare_capacity_mut().chunks_mut(len).take(parts) {
             buffers.push(Mutex::new(GroupBuffers {
                 slots,
                 counts: repeated(0, if self.wide.divide_row.is_some() { targets } else { 0 })?,
@@ -349,9 +344,8 @@ impl Group<'_> {
         if wide.divide_row.is_some() && !self.count(buffers) {
             return false;
         }
-        // Where few rows have updates, or rows are long, only those with updates are written.
-        let updates: usize = building.entries().map(|level| level.len).product();
-        let all = self.lanes.len <= SHORT_ROW && updates >= building.targets() / SHORT_ROW;
+        // Of long rows only those with updates are written.
+        let all = self.lanes.len <= SHORT_ROW;
         let counts = &buffers.counts;
         if let Some(divide_row) = wide.divide_row {
             // SAFETY: as for the start.

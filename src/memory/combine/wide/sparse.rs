@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::memory::alloc::reserved;
 use crate::memory::copy::rows;
 use crate::memory::indexed::{Cut, Run};
-use crate::memory::tile::{Kernel, NextIndices, Places, Steps, Tile};
+use crate::memory::tile::{Kernel, Places, Steps, Tile};
 use crate::memory::walk::{Cursor, Loop, Loops, Offsets, Order, Walk, iterations};
 use crate::parallel::{self, Cost};
 use crate::sync::{AtomicBool, Mutex};
@@ -234,7 +234,10 @@ impl<'s> Sparse<'s> {
             let slots = (0..).map(|number| slots.wrapping_add(number * row.len * wide.slot));
             sorted.targets.iter().map(|&offset| first.wrapping_offset(offset)).zip(slots)
         };
-        let tile = self.tile(slots, at.listed, sorted);
+        let listed = building.updates.cast_mut().wrapping_offset(at.listed);
+        let entries = (&sorted.slots[..], Places::Each(&sorted.places));
+        let inner = Steps { len: row.len, selected: wide.slot as isize, listed: row.step.listed };
+        let tile = Tile::of_entries((slots, listed), entries, inner, building.size);
         let (size, bytes) = (building.size as isize, row.len * building.size);
         let side_by_side = Tile {
             selected: first,
@@ -272,27 +275,6 @@ impl<'s> Sparse<'s> {
                     wide.finish(slots, target, row.step.selected, row.len, init);
                 }
             }
-        }
-    }
-}
-
-impl Sparse<'_> {
-    /// The tile of all updates of a lane, or of a row of lanes, which begins at `listed`, with their
-    /// slots.
-    fn tile<'t>(&self, slots: *mut u8, listed: isize, sorted: &'t Sorted) -> Tile<'t> {
-        let Sparse { building, wide, row, .. } = *self;
-        Tile {
-            selected: slots,
-            listed: building.updates.cast_mut().wrapping_offset(listed),
-            outer: Steps { len: 1, selected: 0, listed: 0 },
-            offsets: &sorted.slots,
-            places: Places::Each(&sorted.places),
-            inner: Steps { len: row.len, selected: wide.slot as isize, listed: row.step.listed },
-            size: building.size,
-            spread: false,
-            offset_step: 0,
-            long: false,
-            next: NextIndices::NONE,
         }
     }
 }
