@@ -1,5 +1,7 @@
 //! What a kernel is handed: a few loops over two arrays.
 
+mod each;
+
 use super::combine::Set;
 use super::cpu;
 use super::indices::elements::{Elements, Single};
@@ -164,139 +166,6 @@ impl<'t> Tile<'t> {
     pub(super) fn prefetch_list(&self, listed: *const u8, bytes: usize) {
         if self.long {
             cpu::prefetch_ahead(listed, bytes);
-        }
-    }
-
-    /// Calls `visit(selected, listed)` with the two addresses of each entry, in each iteration of
-    /// the outer loop. For a `visit` of a few instructions: the loop is unrolled.
-    #[inline(always)]
-    pub(super) fn each(&self, visit: impl Fn(*mut u8, *mut u8)) {
-        if let (Places::Every(step), Some(ahead)) = (self.places, self.iterations_ahead()) {
-            return self.each_prefetching(step, ahead, visit);
-        }
-        for iteration in 0..self.outer.len {
-            let (selected, mut listed) = self.iteration(iteration);
-            match self.places {
-                Places::Every(step) => {
-                    // Blocks of a constant length, which the compiler unrolls.
-                    let entry = |listed: *mut u8, k: usize| {
-                        listed.wrapping_offset(step.wrapping_mul(k as isize))
-                    };
-                    let blocks = self.offsets.chunks_exact(BLOCK);
-                    let rest = blocks.remainder();
-                    // Only entries within a cache line of each other are a stream to prefetch.
-                    let stream = if (0..=64).contains(&step) { BLOCK * step as usize } else { 0 };
-                    for (number, block) in blocks.enumerate() {
-                        self.next.prefetch(number);
-                        self.prefetch_list(listed, stream);
-                        for k in 0..BLOCK {
-                            visit(selected.wrapping_offset(block[k]), entry(listed, k));
-                        }
-                        listed = entry(listed, BLOCK);
-                    }
-                    for (k, &offset) in rest.iter().enumerate() {
-                        visit(selected.wrapping_offset(offset), entry(listed, k));
-                    }
-                }
-                Places::Each(places) => {
-                    let visit = |offset: isize, place: isize| {
-                        visit(selected.wrapping_offset(offset), listed.wrapping_offset(place));
-                    };
-                    let blocks = self.offsets.chunks_exact(BLOCK).zip(places.chunks_exact(BLOCK));
-                    for (offsets, places) in blocks {
-                        for k in 0..BLOCK {
-                            visit(offsets[k], places[k]);
-                        }
-                    }
-                    let rest = self.offsets.len() / BLOCK * BLOCK;
-                    for (&offset, &place) in self.offsets[rest..].iter().zip(&places[rest..]) {
-                        visit(offset, place);
-                    }
-                }
-            }
-        }
-    }
-
-    /// How many iterations of the outer loop ahead to prefetch selected elements: `None` unless
-    /// iterations are far from each other and together select in much memory. Hardware prefetchers
-    /// predict neither the addresses within an iteration nor that those of the next iteration are
-    /// at the same distances from each other.
-    #[inline(always)]
-    fn iterations_ahead(&self) -> Option<usize> {
-        /// The least step in bytes: iterations nearer to each other mostly select in the same cache
-        /// lines.
-        const NEAR: usize = threshold(128, 8);
-        /// The fewest entries: with fewer, out-of-order execution reaches the next iterations.
-        const FEW: usize = threshold(8, 2);
-        #[inline(never)]
-        fn ahead(step: usize, iterations: usize) -> Option<usize> {
-            let far = step >= NEAR && cpu::is_long(step.saturating_mul(iterations));
-            far.then(|| (cpu::STREAM / step).max(1))
-        }
-        let many = self.outer.len > 1 && self.offsets.len() >= FEW;
-        many.then(|| ahead(self.outer.selected.unsigned_abs(), self.outer.len)).flatten()
-    }
-
-    /// [`each`](Self::each), with a prefetch of what is selected `ahead` iterations later. Not
-    /// inlined, and not a branch in `each`: iterations of 8 entries would take a fifth longer.
-    #[inline(never)]
-    fn each_prefetching(&self, step: isize, ahead: usize, visit: impl Fn(*mut u8, *mut u8)) {
-        for iteration in 0..self.outer.len {
-            let (selected, mut listed) = self.iteration(iteration);
-            let (later, _) = self.iteration((iteration + ahead).min(self.outer.len - 1));
-            for &offset in self.offsets {
-                cpu::prefetch_line_l2(later.wrapping_offset(offset));
-                visit(selected.wrapping_offset(offset), listed);
-                listed = listed.wrapping_offset(step);
-            }
-        }
-    }
-
-    /// [`each`](Self::each) for a `visit` that has a loop of its own, as over a row: not unrolled.
-    #[inline(always)]
-    pub(super) fn each_row(&self, visit: impl Fn(*mut u8, *mut u8)) {
-        self.each_row_ahead(0, |_| {}, visit);
-    }
-
-    /// [`each_row`](Self::each_row) with prefetches: before each call of `visit`, `ahead` is called
-    /// with the selected address of the entry `distance` entries later, if there is one, and, if
-    /// entries are not evenly spaced in the listed array, with its listed address.
-    #[inline(always)]
-    pub(super) fn each_row_ahead(
-        &self,
-        distance: usize,
-        ahead: impl Fn(*mut u8),
-        visit: impl Fn(*mut u8, *mut u8),
-    ) {
-        for iteration in 0..self.outer.len {
-            let (selected, mut listed) = self.iteration(iteration);
-            let prefetch = |k: usize| {
-                if let Some(&later) = self.offsets.get(k + distance) {
-                    ahead(selected.wrapping_offset(later));
-                }
-            };
-            match self.places {
-                Places::Every(step) => {
-                    for (k, &offset) in self.offsets.iter().enumerate() {
-                        prefetch(k);
-                        if k % BLOCK == 0 {
-                            self.next.prefetch(k / BLOCK);
-                        }
-                        visit(selected.wrapping_offset(offset), listed);
-                        listed = listed.wrapping_offset(step);
-                    }
-                }
-                Places::Each(places) => {
-                    for (k, (&offset, &place)) in self.offsets.iter().zip(places).enumerate() {
-                        prefetch(k);
-                        // Hardware prefetchers cannot predict these places.
-                        if let Some(&later) = places.get(k + distance) {
-                            ahead(listed.wrapping_offset(later));
-                        }
-                        visit(selected.wrapping_offset(offset), listed.wrapping_offset(place));
-                    }
-                }
-            }
         }
     }
 

@@ -212,7 +212,7 @@ impl Copier {
             || [walk.inner.step.selected, walk.inner.step.listed] == [self.size as isize; 2];
         matches!(self.way, Way::Bytes)
             && dense
-            && axis.step == row as isize
+            && (axis.len == 1 || axis.step == row as isize)
             && axis.len.checked_mul(row) == Some(walk.outer.step.selected as usize)
             && walk.nest().iter().all(|around| around.step.selected == 0)
     }

@@ -32,16 +32,12 @@ fn from_to<const GATHER: bool, T>(selected: T, listed: T) -> (T, T) {
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
 #[allow(unsafe_code)]
 unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
-    let len = tile.inner.len;
-    // In elements: steps are multiples of an element's size.
-    let steps = [tile.inner.selected, tile.inner.listed].map(|step| step / N as isize);
-    let (from_step, to_step) = from_to::<GATHER, _>(steps[0], steps[1]);
     if let (true, Places::Every(every)) = (GATHER, tile.places) {
         let is_shorter = |one: isize, other: isize| one.unsigned_abs() < other.unsigned_abs();
-        let by_entry = to_step == 1
+        let by_entry = tile.inner.listed == N as isize
             && is_shorter(tile.offset_step, tile.inner.selected)
             && transposes(N, tile.offset_step.unsigned_abs(), true);
-        let by_inner = to_step != 1
+        let by_inner = tile.inner.listed != N as isize
             && every == N as isize
             && transposes(N, tile.inner.selected.unsigned_abs(), false);
         if by_entry || by_inner {
@@ -57,6 +53,20 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
             };
         }
     }
+    // SAFETY: the caller's promise, for each of the tiles.
+    tile.with_long_rows(|tile| unsafe { rows::<N, GATHER>(tile) });
+}
+
+/// Copies elements of `N` bytes, row by row.
+///
+/// # Safety
+/// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
+#[allow(unsafe_code)]
+unsafe fn rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
+    let len = tile.inner.len;
+    // In elements: steps are multiples of an element's size.
+    let steps = [tile.inner.selected, tile.inner.listed].map(|step| step / N as isize);
+    let (from_step, to_step) = from_to::<GATHER, _>(steps[0], steps[1]);
     tile.each_row(|selected, listed| {
         let (from, to) = from_to::<GATHER, _>(selected, listed);
         let (from, to): (*const _, *mut _) = (from.cast_const().cast(), to.cast());

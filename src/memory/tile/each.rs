@@ -1,0 +1,349 @@
+//! The loops of kernels over a tile.
+
+use super::{BLOCK, Places, Steps, Tile};
+use crate::memory::cpu;
+use crate::threshold::threshold;
+
+/// How [`Tile::each`] runs many iterations of the outer loop, or few entries in each of them.
+enum Way {
+    /// With a prefetch of what is selected that many iterations later: iterations are far from each
+    /// other and together select in much memory.
+    Prefetching(usize),
+    /// Entry by entry: few entries in each iteration, which are near each other.
+    ByEntry,
+    /// Iteration by iteration: few entries in each iteration, which are not.
+    Plain,
+}
+
+impl Tile<'_> {
+    /// Calls `visit(selected, listed)` with the two addresses of each entry, in each iteration of
+    /// the outer loop. For a `visit` of a few instructions: the loop is unrolled.
+    #[inline(always)]
+    pub(in crate::memory) fn each(&self, visit: impl Fn(*mut u8, *mut u8)) {
+        if self.outer.len > 1 && self.each_of_many(&visit) {
+            return;
+        }
+        for iteration in 0..self.outer.len {
+            let (selected, mut listed) = self.iteration(iteration);
+            match self.places {
+                Places::Every(step) => {
+                    // Blocks of a constant length, which the compiler unrolls.
+                    let entry = |listed: *mut u8, k: usize| {
+                        listed.wrapping_offset(step.wrapping_mul(k as isize))
+                    };
+                    let blocks = self.offsets.chunks_exact(BLOCK);
+                    let rest = blocks.remainder();
+                    // Only entries within a cache line of each other are a stream to prefetch.
+                    let stream = if (0..=64).contains(&step) { BLOCK * step as usize } else { 0 };
+                    for (number, block) in blocks.enumerate() {
+                        self.next.prefetch(number);
+                        self.prefetch_list(listed, stream);
+                        for k in 0..BLOCK {
+                            visit(selected.wrapping_offset(block[k]), entry(listed, k));
+                        }
+                        listed = entry(listed, BLOCK);
+                    }
+                    for (k, &offset) in rest.iter().enumerate() {
+                        visit(selected.wrapping_offset(offset), entry(listed, k));
+                    }
+                }
+                Places::Each(places) => {
+                    let visit = |offset: isize, place: isize| {
+                        visit(selected.wrapping_offset(offset), listed.wrapping_offset(place));
+                    };
+                    let blocks = self.offsets.chunks_exact(BLOCK).zip(places.chunks_exact(BLOCK));
+                    for (offsets, places) in blocks {
+                        for k in 0..BLOCK {
+                            visit(offsets[k], places[k]);
+                        }
+                    }
+                    let rest = self.offsets.len() / BLOCK * BLOCK;
+                    for (&offset, &place) in self.offsets[rest..].iter().zip(&places[rest..]) {
+                        visit(offset, place);
+                    }
+                }
+            }
+        }
+    }
+
+    /// [`each`](Self::each) for many iterations of the outer loop, if one of the loops below is
+    /// faster for them. Returns false, and does nothing, if none is.
+    #[inline(always)]
+    fn each_of_many(&self, visit: &impl Fn(*mut u8, *mut u8)) -> bool {
+        let (Places::Every(step), Some(way)) = (self.places, self.way()) else { return false };
+        match way {
+            Way::Prefetching(ahead) => self.each_prefetching(step, ahead, visit),
+            Way::ByEntry => self.each_by_entry(step, visit),
+            Way::Plain => self.each_plain(step, visit),
+        }
+        true
+    }
+
+    /// The way of [`each_of_many`](Self::each_of_many) for this tile.
+    #[inline(never)]
+    fn way(&self) -> Option<Way> {
+        /// Fewest iterations with which a way pays for few entries.
+        const MANY: usize = threshold(32, 3);
+        /// Iterations that are nearer to each other share cache lines of what they select.
+        const NEAR: usize = threshold(64, 16);
+        /// The least step in bytes with which later iterations are prefetched: iterations nearer to
+        /// each other mostly select in the same cache lines.
+        const FAR: usize = threshold(128, 8);
+        /// The fewest entries with which they are: with fewer, out-of-order execution reaches the
+        /// next iterations.
+        const ENTRIES: usize = threshold(8, 6);
+        let (entries, iterations) = (self.offsets.len(), self.outer.len);
+        let step = self.outer.selected.unsigned_abs();
+        if entries >= ENTRIES {
+            let far = step >= FAR && cpu::is_long(step.saturating_mul(iterations));
+            return far.then(|| Way::Prefetching((cpu::STREAM / step).max(1)));
+        }
+        match (iterations >= MANY, entries) {
+            (true, _) if step < NEAR => Some(Way::ByEntry),
+            // More entries are as fast, or faster, in `each`.
+            (true, ..=4) => Some(Way::Plain),
+            _ => None,
+        }
+    }
+
+    /// Prefetches what is selected `ahead` iterations later. Hardware prefetchers predict neither
+    /// the addresses within an iteration nor that those of the next iteration are at the same
+    /// distances from each other.
+    #[inline(never)]
+    fn each_prefetching(&self, step: isize, ahead: usize, visit: &impl Fn(*mut u8, *mut u8)) {
+        for iteration in 0..self.outer.len {
+            let (selected, mut listed) = self.iteration(iteration);
+            let (later, _) = self.iteration((iteration + ahead).min(self.outer.len - 1));
+            for &offset in self.offsets {
+                cpu::prefetch_line_l2(later.wrapping_offset(offset));
+                visit(selected.wrapping_offset(offset), listed);
+                listed = listed.wrapping_offset(step);
+            }
+        }
+    }
+
+    /// Exchanges the outer loop and that over the entries, in blocks of iterations:
+    ///
+    /// ```text
+    /// for block of iterations { for entry { for iteration of block { visit(..) } } }
+    /// ```
+    ///
+    /// Where iterations are not near each other, this would take up to four times as long: more
+    /// lines would be in use at once, in more pages.
+    #[inline(never)]
+    fn each_by_entry(&self, step: isize, visit: &impl Fn(*mut u8, *mut u8)) {
+        /// Number of iterations of a block. What they select stays in L1.
+        const ITERATIONS: usize = threshold(64, 5);
+        for first in (0..self.outer.len).step_by(ITERATIONS) {
+            let (selected, mut listed) = self.iteration(first);
+            let count = (self.outer.len - first).min(ITERATIONS);
+            for &offset in self.offsets {
+                self.each_of_entry(selected.wrapping_offset(offset), listed, count, visit);
+                listed = listed.wrapping_offset(step);
+            }
+        }
+    }
+
+    /// The plain loops, without what `each` does for each iteration, which would take longer than
+    /// few entries.
+    #[inline(never)]
+    fn each_plain(&self, step: isize, visit: &impl Fn(*mut u8, *mut u8)) {
+        let (mut selected, mut listed) = (self.selected, self.listed);
+        for _ in 0..self.outer.len {
+            let mut entry = listed;
+            for &offset in self.offsets {
+                visit(selected.wrapping_offset(offset), entry);
+                entry = entry.wrapping_offset(step);
+            }
+            selected = selected.wrapping_offset(self.outer.selected);
+            listed = listed.wrapping_offset(self.outer.listed);
+        }
+    }
+
+    /// Calls `visit` with the addresses of one entry in `count` iterations of the outer loop, from
+    /// these addresses on.
+    #[inline(always)]
+    fn each_of_entry(
+        &self,
+        selected: *mut u8,
+        listed: *mut u8,
+        count: usize,
+        visit: &impl Fn(*mut u8, *mut u8),
+    ) {
+        /// Number of iterations that the compiler unrolls.
+        const UNROLLED: usize = 4;
+        let after = |address: *mut u8, step: isize, count: usize| {
+            address.wrapping_offset(step.wrapping_mul(count as isize))
+        };
+        let visit_from = |first: usize, count: usize| {
+            let selected = after(selected, self.outer.selected, first);
+            let listed = after(listed, self.outer.listed, first);
+            for k in 0..count {
+                let selected = after(selected, self.outer.selected, k);
+                visit(selected, after(listed, self.outer.listed, k));
+            }
+        };
+        let rest = count % UNROLLED;
+        (0..count - rest).step_by(UNROLLED).for_each(|first| visit_from(first, UNROLLED));
+        visit_from(count - rest, rest);
+    }
+
+    /// [`each`](Self::each) for a `visit` that has a loop of its own, as over a row: not unrolled.
+    #[inline(always)]
+    pub(in crate::memory) fn each_row(&self, visit: impl Fn(*mut u8, *mut u8)) {
+        self.each_row_ahead(0, |_| {}, visit);
+    }
+
+    /// [`each_row`](Self::each_row) with prefetches: before each call of `visit`, `ahead` is called
+    /// with the selected address of the entry `distance` entries later, if there is one, and, if
+    /// entries are not evenly spaced in the listed array, with its listed address.
+    #[inline(always)]
+    pub(in crate::memory) fn each_row_ahead(
+        &self,
+        distance: usize,
+        ahead: impl Fn(*mut u8),
+        visit: impl Fn(*mut u8, *mut u8),
+    ) {
+        for iteration in 0..self.outer.len {
+            let (selected, mut listed) = self.iteration(iteration);
+            let prefetch = |k: usize| {
+                if let Some(&later) = self.offsets.get(k + distance) {
+                    ahead(selected.wrapping_offset(later));
+                }
+            };
+            match self.places {
+                Places::Every(step) => {
+                    for (k, &offset) in self.offsets.iter().enumerate() {
+                        prefetch(k);
+                        if k % BLOCK == 0 {
+                            self.next.prefetch(k / BLOCK);
+                        }
+                        visit(selected.wrapping_offset(offset), listed);
+                        listed = listed.wrapping_offset(step);
+                    }
+                }
+                Places::Each(places) => {
+                    for (k, (&offset, &place)) in self.offsets.iter().zip(places).enumerate() {
+                        prefetch(k);
+                        // Hardware prefetchers cannot predict these places.
+                        if let Some(&later) = places.get(k + distance) {
+                            ahead(listed.wrapping_offset(later));
+                        }
+                        visit(selected.wrapping_offset(offset), listed.wrapping_offset(place));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Calls `run` with tiles that together are this one. Where rows are far shorter than the outer
+    /// loop is long, the two loops are exchanged, in blocks of iterations of the outer loop: a
+    /// short loop costs more than its iterations. For kernels that take rows of any steps.
+    #[inline(always)]
+    pub(in crate::memory) fn with_long_rows(&self, run: impl Fn(&Tile<'_>)) {
+        /// Most elements of a row that is exchanged.
+        const SHORT: usize = 7;
+        /// Number of iterations of a block. What they select stays in L1.
+        const ITERATIONS: usize = threshold(64, 5);
+        let (inner, outer) = (self.inner, self.outer);
+        let exchanged = (2..=SHORT).contains(&inner.len) && outer.len >= 4 * inner.len;
+        let (block, columns) = if exchanged { (ITERATIONS, inner.len) } else { (outer.len, 1) };
+        // One call of `run`, which is inlined in each kernel.
+        for first in (0..outer.len).step_by(block.max(1)) {
+            let (mut selected, mut listed) = self.iteration(first);
+            for _ in 0..columns {
+                let mut tile = Tile { selected, listed, ..*self };
+                if exchanged {
+                    tile.outer = Steps { len: 1, selected: 0, listed: 0 };
+                    tile.inner = Steps { len: (outer.len - first).min(block), ..outer };
+                }
+                run(&tile);
+                selected = selected.wrapping_offset(inner.selected);
+                listed = listed.wrapping_offset(inner.listed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::tile::NextIndices;
+    use std::cell::RefCell;
+
+    /// All addresses (selected, listed) that the three loops of a tile have, in the plain order.
+    fn addresses(tile: &Tile<'_>) -> Vec<(usize, usize)> {
+        let mut all = vec![];
+        for iteration in 0..tile.outer.len {
+            let (selected, listed) = tile.iteration(iteration);
+            for (k, &offset) in tile.offsets.iter().enumerate() {
+                for i in 0..tile.inner.len as isize {
+                    let selected = selected.wrapping_offset(offset + i * tile.inner.selected);
+                    let listed = listed.wrapping_offset(tile.places.at(k) + i * tile.inner.listed);
+                    all.push((selected.addr(), listed.addr()));
+                }
+            }
+        }
+        all
+    }
+
+    /// Whatever the order of loops, the same pairs of addresses are visited, and those with one
+    /// selected address in the order of entries.
+    #[test]
+    fn orders_visit_the_same() {
+        let offsets: Vec<isize> = (0..20).map(|k| k * 7 % 12).collect();
+        let places: Vec<isize> = (0..20).map(|k| (k * 11 % 20) * 40).collect();
+        let first = std::ptr::without_provenance_mut::<u8>(1 << 14);
+        for (entries, outer, row) in (0..=9)
+            .chain([16, 20])
+            .flat_map(|entries| [1, 2, 7, 33, 70].map(|outer| (entries, outer)))
+            .flat_map(|(entries, outer)| [1, 3, 9].map(|row| (entries, outer, row)))
+        {
+            for (step, places) in [12, -12, 40, 300, -4000]
+                .into_iter()
+                .flat_map(|step| [Places::Every(40), Places::Each(&places)].map(|p| (step, p)))
+            {
+                let places = match places {
+                    Places::Each(places) => Places::Each(&places[..entries]),
+                    every => every,
+                };
+                let tile = Tile {
+                    selected: first.wrapping_add(1 << 20),
+                    listed: first,
+                    outer: Steps { len: outer, selected: step, listed: 1000 },
+                    offsets: &offsets[..entries],
+                    places,
+                    inner: Steps { len: row, selected: 1 << 21, listed: 4 },
+                    size: 4,
+                    spread: false,
+                    offset_step: 0,
+                    long: false,
+                    next: NextIndices::NONE,
+                };
+                let visited = RefCell::new(vec![]);
+                let visit = |selected: *mut u8, listed: *mut u8| {
+                    visited.borrow_mut().push((selected.addr(), listed.addr()));
+                };
+                if row == 1 {
+                    tile.each(visit);
+                } else {
+                    tile.with_long_rows(|tile| {
+                        addresses(tile)
+                            .into_iter()
+                            .for_each(|pair| visited.borrow_mut().push(pair));
+                    });
+                }
+                let (mut expected, mut visited) = (addresses(&tile), visited.into_inner());
+                if step.unsigned_abs() >= 12 {
+                    // Iterations select different elements: a stable sort keeps the order of entries.
+                    expected.sort_by_key(|pair| pair.0);
+                    visited.sort_by_key(|pair| pair.0);
+                }
+                assert_eq!(
+                    visited, expected,
+                    "{entries} entries, {outer} times {step}, rows of {row}"
+                );
+            }
+        }
+    }
+}
