@@ -16,6 +16,8 @@ pub(crate) struct Cost(u64);
 /// The costs of each kind of work were measured on one core of 2.5 to 4 GHz. They decide nothing
 /// but the number of parts.
 impl Cost {
+    pub(crate) const NONE: Self = Cost(0);
+
     /// Bytes that are read or written in sequence.
     pub(crate) fn of_bytes(bytes: usize) -> Self {
         Cost((bytes as u64).saturating_mul(25))

@@ -124,8 +124,7 @@ pub(super) fn copy(
         shuffles: copier.shuffles(walk),
         fill: transfer.fill,
     };
-    let selecting = if spread { Cost::of_far(rows) } else { Cost::of_near(rows) };
-    let parts = parallel::parts(selecting.plus(Cost::of_bytes(bytes)));
+    let parts = parallel::parts(cost(walk, copier.size));
     if selection.is_some_and(|selection| !selection.upholds_untouched(walk, parts)) {
         return false;
     }
@@ -156,6 +155,17 @@ pub(super) fn copy(
         run.run(cut, parts);
     }
     !outside.into_inner()
+}
+
+/// The cost of copying rows of elements of `size` bytes.
+fn cost(walk: &Walk, size: usize) -> Cost {
+    let (rows, row) = (walk.rows(), walk.inner.len);
+    let bytes = Cost::of_bytes(rows.saturating_mul(row * size));
+    let cost = if walk.is_spread() { Cost::of_far(rows) } else { Cost::of_near(rows) };
+    let apart = walk.inner.step.selected != size as isize;
+    // Elements that are apart are copied one by one.
+    let each = if apart { Cost::of_near(rows.saturating_mul(row - 1)) } else { Cost::NONE };
+    cost.plus(bytes).plus(each)
 }
 
 /// Into how many bands (blocks of columns) to cut the innermost loop over entries where elements
