@@ -58,7 +58,7 @@ pub(super) unsafe fn run_by_rows(tile: &Tile<'_>, run: Run) {
             Some(swapped) => by_size(tile, run, swapped),
             // Rows that are contiguous in both arrays have kernels of their own.
             None if dense(inner.selected) && dense(inner.listed) => run(tile),
-            None => tile.with_long_rows(|tile| run(tile)),
+            None => tile.with_long_rows(&|tile| run(tile)),
         }
     }
 }

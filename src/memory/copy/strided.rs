@@ -54,7 +54,7 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
         }
     }
     // SAFETY: the caller's promise, for each of the tiles.
-    tile.with_long_rows(|tile| unsafe { rows::<N, GATHER>(tile) });
+    tile.with_long_rows(&|tile| unsafe { rows::<N, GATHER>(tile) });
 }
 
 /// Copies elements of `N` bytes, row by row.

@@ -236,30 +236,46 @@ impl Tile<'_> {
         }
     }
 
-    /// Calls `run` with tiles that together are this one. Where rows are far shorter than the outer
-    /// loop is long, the two loops are exchanged, in blocks of iterations of the outer loop: a
-    /// short loop costs more than its iterations. For kernels that take rows of any steps.
-    #[inline(always)]
-    pub(in crate::memory) fn with_long_rows(&self, run: impl Fn(&Tile<'_>)) {
-        /// Most elements of a row that is exchanged.
-        const SHORT: usize = 7;
+    /// Calls `run` with tiles that together are this one. Rows that are far shorter than the outer
+    /// loop, or than a loop over evenly spaced entries, change places with it, in blocks of its
+    /// iterations: a short loop costs more than its iterations. For kernels that take rows of any
+    /// steps.
+    #[inline(never)]
+    pub(in crate::memory) fn with_long_rows(&self, run: &dyn Fn(&Tile<'_>)) {
+        /// Most elements of a row that changes places.
+        const SHORT: usize = 4;
+        let short = |len: usize| (2..=SHORT).contains(&self.inner.len) && len >= 4 * self.inner.len;
+        if short(self.outer.len) {
+            return self.exchanged(run);
+        }
+        match (self.offsets, self.places) {
+            (offsets @ [first, ..], Places::Every(listed))
+                if self.offset_step != 0 && short(offsets.len()) =>
+            {
+                let outer = Steps { len: offsets.len(), selected: self.offset_step, listed };
+                for iteration in 0..self.outer.len {
+                    let (selected, listed) = self.iteration(iteration);
+                    let offsets = std::slice::from_ref(first);
+                    Tile { selected, listed, outer, offsets, ..*self }.exchanged(run);
+                }
+            }
+            _ => run(self),
+        }
+    }
+
+    /// Calls `run` with tiles that together are this one: the outer and the inner loop change
+    /// places, in blocks of iterations of the outer loop.
+    fn exchanged(&self, run: &dyn Fn(&Tile<'_>)) {
         /// Number of iterations of a block. What they select stays in L1.
         const ITERATIONS: usize = threshold(64, 5);
-        let (inner, outer) = (self.inner, self.outer);
-        let exchanged = (2..=SHORT).contains(&inner.len) && outer.len >= 4 * inner.len;
-        let (block, columns) = if exchanged { (ITERATIONS, inner.len) } else { (outer.len, 1) };
-        // One call of `run`, which is inlined in each kernel.
-        for first in (0..outer.len).step_by(block.max(1)) {
+        for first in (0..self.outer.len).step_by(ITERATIONS) {
             let (mut selected, mut listed) = self.iteration(first);
-            for _ in 0..columns {
-                let mut tile = Tile { selected, listed, ..*self };
-                if exchanged {
-                    tile.outer = Steps { len: 1, selected: 0, listed: 0 };
-                    tile.inner = Steps { len: (outer.len - first).min(block), ..outer };
-                }
-                run(&tile);
-                selected = selected.wrapping_offset(inner.selected);
-                listed = listed.wrapping_offset(inner.listed);
+            let inner = Steps { len: (self.outer.len - first).min(ITERATIONS), ..self.outer };
+            for _ in 0..self.inner.len {
+                let outer = Steps { len: 1, selected: 0, listed: 0 };
+                run(&Tile { selected, listed, outer, inner, ..*self });
+                selected = selected.wrapping_offset(self.inner.selected);
+                listed = listed.wrapping_offset(self.inner.listed);
             }
         }
     }
@@ -292,6 +308,7 @@ mod tests {
     #[test]
     fn orders_visit_the_same() {
         let offsets: Vec<isize> = (0..20).map(|k| k * 7 % 12).collect();
+        let evenly: Vec<isize> = (0..20).map(|k| k * 7).collect();
         let places: Vec<isize> = (0..20).map(|k| (k * 11 % 20) * 40).collect();
         let first = std::ptr::without_provenance_mut::<u8>(1 << 14);
         for (entries, outer, row) in (0..=9)
@@ -299,10 +316,11 @@ mod tests {
             .flat_map(|entries| [1, 2, 7, 33, 70].map(|outer| (entries, outer)))
             .flat_map(|(entries, outer)| [1, 3, 9].map(|row| (entries, outer, row)))
         {
-            for (step, places) in [12, -12, 40, 300, -4000]
-                .into_iter()
-                .flat_map(|step| [Places::Every(40), Places::Each(&places)].map(|p| (step, p)))
-            {
+            for (step, places, even) in [12, -12, 40, 300, -4000].into_iter().flat_map(|step| {
+                let all =
+                    [(Places::Every(40), 0), (Places::Each(&places), 0), (Places::Every(40), 7)];
+                all.map(|(places, even)| (step, places, even))
+            }) {
                 let places = match places {
                     Places::Each(places) => Places::Each(&places[..entries]),
                     every => every,
@@ -311,12 +329,12 @@ mod tests {
                     selected: first.wrapping_add(1 << 20),
                     listed: first,
                     outer: Steps { len: outer, selected: step, listed: 1000 },
-                    offsets: &offsets[..entries],
+                    offsets: if even == 0 { &offsets[..entries] } else { &evenly[..entries] },
                     places,
                     inner: Steps { len: row, selected: 1 << 21, listed: 4 },
                     size: 4,
                     spread: false,
-                    offset_step: 0,
+                    offset_step: even,
                     long: false,
                     next: NextIndices::NONE,
                 };
@@ -327,17 +345,20 @@ mod tests {
                 if row == 1 {
                     tile.each(visit);
                 } else {
-                    tile.with_long_rows(|tile| {
+                    tile.with_long_rows(&|tile| {
                         addresses(tile)
                             .into_iter()
                             .for_each(|pair| visited.borrow_mut().push(pair));
                     });
                 }
                 let (mut expected, mut visited) = (addresses(&tile), visited.into_inner());
-                if step.unsigned_abs() >= 12 {
+                if even == 0 {
                     // Iterations select different elements: a stable sort keeps the order of entries.
                     expected.sort_by_key(|pair| pair.0);
                     visited.sort_by_key(|pair| pair.0);
+                } else {
+                    expected.sort_unstable();
+                    visited.sort_unstable();
                 }
                 assert_eq!(
                     visited, expected,
