@@ -16,8 +16,6 @@ pub(crate) struct Cost(u64);
 /// The costs of each kind of work were measured on one core of 2.5 to 4 GHz. They decide nothing
 /// but the number of parts.
 impl Cost {
-    pub(crate) const NONE: Self = Cost(0);
-
     /// Bytes that are read or written in sequence.
     pub(crate) fn of_bytes(bytes: usize) -> Self {
         Cost((bytes as u64).saturating_mul(25))
@@ -26,6 +24,11 @@ impl Cost {
     /// Bytes of indices that are compared with the length of an axis.
     pub(crate) fn of_looking(bytes: usize) -> Self {
         Cost((bytes as u64).saturating_mul(12))
+    }
+
+    /// Elements that are not contiguous, which are copied one by one or transposed.
+    pub(crate) fn of_apart(elements: usize) -> Self {
+        Cost((elements as u64).saturating_mul(250))
     }
 
     /// Elements, or rows of them, that indices select within memory that fits in L2.

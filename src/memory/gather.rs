@@ -162,10 +162,9 @@ fn cost(walk: &Walk, size: usize) -> Cost {
     let (rows, row) = (walk.rows(), walk.inner.len);
     let bytes = Cost::of_bytes(rows.saturating_mul(row * size));
     let cost = if walk.is_spread() { Cost::of_far(rows) } else { Cost::of_near(rows) };
-    let apart = walk.inner.step.selected != size as isize;
-    // Elements that are apart are copied one by one.
-    let each = if apart { Cost::of_near(rows.saturating_mul(row - 1)) } else { Cost::NONE };
-    cost.plus(bytes).plus(each)
+    let steps = [walk.inner.step.selected, walk.inner.step.listed];
+    let apart = if steps == [size as isize; 2] { 0 } else { rows.saturating_mul(row - 1) };
+    cost.plus(bytes).plus(Cost::of_apart(apart))
 }
 
 /// Into how many bands (blocks of columns) to cut the innermost loop over entries where elements

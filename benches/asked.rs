@@ -1,0 +1,300 @@
+//! Times work that is described on standard input, one line for each, for
+//! `peers/python/drawn.py`, which times PyTorch on the same:
+//!
+//! ```text
+//! operation    element layout shape  axis indices reduction order
+//! gather       f32     c      427,50 1    7       -         random
+//! scatter_nd   bf16    t      93,50  2    6370    sum       sorted
+//! roll         u8      s      30,20  1,0  3,-4    -         -
+//! ```
+//!
+//! - `layout`: `c` is standard, `t` has its axes in reverse order in memory, `s` is every second
+//!   element along the last axis.
+//! - `axis`: of tuples their length, of a roll its axes.
+//! - `indices`: their shape (of tuples their number), of a roll its shifts.
+//!
+//! The answer is a line, too: nanoseconds on one thread and on two, and a checksum of the result.
+//! Gathers are written into an array that exists, scatters in place; rolls and tuples gathered
+//! are returned.
+
+use std::hint::black_box;
+use std::io::{BufRead as _, Write as _};
+use std::time::Instant;
+
+use half::{bf16, f16};
+use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, IxDyn, Slice};
+use opkernels::{
+    Gather, GatherElementsExt, GatherExt, GatherNdExt, ReduceElement, Reduction, RollExt, Scatter,
+    ScatterElements, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt,
+};
+use rayon::ThreadPool;
+
+/// Seconds for each number of threads, at least.
+const TIME: f64 = 0.04;
+
+fn main() {
+    let pools = [1, 2].map(|threads| {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads")
+    });
+    for line in std::io::stdin().lock().lines() {
+        let line = line.expect("a line of text");
+        let work = Work::parse(&line).unwrap_or_else(|| panic!("not a description: {line}"));
+        let (times, checksum) = match work.element.as_str() {
+            "f32" => work.measure::<f32>(&pools),
+            "f64" => work.measure::<f64>(&pools),
+            "f16" => work.measure::<f16>(&pools),
+            "bf16" => work.measure::<bf16>(&pools),
+            "i64" => work.measure::<i64>(&pools),
+            "i32" => work.measure::<i32>(&pools),
+            "u8" => work.measure::<u8>(&pools),
+            other => panic!("no element type {other}"),
+        };
+        println!("{:.0} {:.0} {checksum}", times[0], times[1]);
+        std::io::stdout().flush().expect("a reader");
+    }
+}
+
+struct Work {
+    operation: String,
+    element: String,
+    layout: String,
+    shape: Vec<usize>,
+    axis: Vec<i64>,
+    indices: Vec<i64>,
+    reduction: Reduction,
+    sorted: bool,
+}
+
+/// An element, to and from the small integers that arrays are made of.
+trait Number: ReduceElement + Copy + Send + Sync + num_traits::NumCast + 'static {}
+impl<T: ReduceElement + Copy + Send + Sync + num_traits::NumCast + 'static> Number for T {}
+
+/// Pseudorandom numbers below `end`, the same as `drawn.py` makes.
+fn numbers(seed: u64, count: usize, end: usize) -> impl Iterator<Item = u64> {
+    (seed..).take(count).map(move |k| (k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) % end as u64)
+}
+
+fn elements<T: Number>(shape: &[usize]) -> ArrayD<T> {
+    let all = numbers(0, shape.iter().product(), 100);
+    let all = all.map(|number| T::from(number).expect("small")).collect();
+    ArrayD::from_shape_vec(IxDyn(shape), all).expect("as many as the shape has")
+}
+
+/// The sum of all elements, each times its position modulo 97 and one.
+fn checksum<T: Number>(array: &ArrayViewD<'_, T>) -> i64 {
+    let terms = array.iter().enumerate().map(|(k, element)| {
+        let number: i64 = num_traits::NumCast::from(*element).unwrap_or(0);
+        number.wrapping_mul((k % 97) as i64 + 1)
+    });
+    terms.fold(0, i64::wrapping_add)
+}
+
+impl Work {
+    fn parse(line: &str) -> Option<Self> {
+        fn list<N: std::str::FromStr>(text: &str) -> Option<Vec<N>> {
+            text.split(',').map(|number| number.parse().ok()).collect()
+        }
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [operation, element, layout, shape, axis, indices, reduction, order] = fields[..]
+        else {
+            return None;
+        };
+        let reduction = match reduction {
+            "-" | "none" => Reduction::None,
+            "sum" => Reduction::Sum,
+            "prod" => Reduction::Prod,
+            "min" => Reduction::Min,
+            "max" => Reduction::Max,
+            "mean" => Reduction::Mean,
+            _ => return None,
+        };
+        let [operation, element, layout] = [operation, element, layout].map(str::to_owned);
+        let (shape, axis, indices) = (list(shape)?, list(axis)?, list(indices)?);
+        let sorted = order == "sorted";
+        Some(Work { operation, element, layout, shape, axis, indices, reduction, sorted })
+    }
+
+    fn index_shape(&self) -> Vec<usize> {
+        self.indices.iter().map(|&len| usize::try_from(len).expect("a length")).collect()
+    }
+
+    /// Indices of this shape along an axis of `len` positions.
+    fn indices(&self, seed: u64, shape: &[usize], len: usize) -> ArrayD<i64> {
+        let all = numbers(seed, shape.iter().product(), len);
+        let mut all: Vec<_> = all.map(|index| index as i64).collect();
+        if self.sorted {
+            all.sort_unstable();
+        }
+        ArrayD::from_shape_vec(IxDyn(shape), all).expect("as many as the shape has")
+    }
+
+    /// Tuples of `len` indices.
+    fn tuples(&self, len: usize) -> ArrayD<i64> {
+        let count = self.index_shape()[0];
+        let mut tuples = ArrayD::zeros(IxDyn(&[count, len]));
+        for (number, mut column) in tuples.columns_mut().into_iter().enumerate() {
+            let indices = self.indices(1 + number as u64, &[count], self.shape[number]);
+            column.assign(&indices.into_dimensionality::<ndarray::Ix1>().expect("one axis"));
+        }
+        tuples
+    }
+
+    /// The shape of the array whose view the data is.
+    fn memory_shape(&self) -> Vec<usize> {
+        let mut shape = self.shape.clone();
+        match self.layout.as_str() {
+            "t" => shape.reverse(),
+            "s" => *shape.last_mut().expect("an axis") *= 2,
+            _ => {}
+        }
+        shape
+    }
+
+    fn view<'a, T>(&self, array: &'a ArrayD<T>) -> ArrayViewD<'a, T> {
+        match self.layout.as_str() {
+            "t" => array.t(),
+            "s" => array.slice_axis(Axis(array.ndim() - 1), Slice::new(0, None, 2)),
+            _ => array.view(),
+        }
+    }
+
+    fn view_mut<'a, T>(&self, array: &'a mut ArrayD<T>) -> ArrayViewMutD<'a, T> {
+        match self.layout.as_str() {
+            "t" => array.view_mut().reversed_axes(),
+            "s" => {
+                let last = Axis(array.ndim() - 1);
+                array.slice_axis_mut(last, Slice::new(0, None, 2))
+            }
+            _ => array.view_mut(),
+        }
+    }
+
+    /// Nanoseconds on each pool, and the checksum of the result of one call.
+    fn measure<T: Number>(&self, pools: &[ThreadPool; 2]) -> ([f64; 2], i64) {
+        let mut memory = elements::<T>(&self.memory_shape());
+        match self.operation.as_str() {
+            "gather" | "gather_elements" | "gather_nd" | "roll" => {
+                self.measure_reads(&self.view(&memory), pools)
+            }
+            _ => self.measure_writes(self.view_mut(&mut memory), pools),
+        }
+    }
+
+    fn measure_reads<T: Number>(
+        &self,
+        data: &ArrayViewD<'_, T>,
+        pools: &[ThreadPool; 2],
+    ) -> ([f64; 2], i64) {
+        let axis = self.axis[0] as usize;
+        match self.operation.as_str() {
+            "gather" => {
+                let indices = self.indices(1, &self.index_shape(), self.shape[axis]);
+                let mut output = data.gather(&indices, Axis(axis)).expect("memory");
+                let sum = checksum(&output.view());
+                let gather = Gather::along(Axis(axis));
+                let call = || data.gather_into(&indices, gather, &mut output).expect("in bounds");
+                (times(pools, call), sum)
+            }
+            "gather_elements" => {
+                let indices = self.indices(1, &self.index_shape(), self.shape[axis]);
+                let mut output = data.gather_elements(&indices, Axis(axis)).expect("memory");
+                let sum = checksum(&output.view());
+                let call = || {
+                    data.gather_elements_into(&indices, Axis(axis), &mut output)
+                        .expect("in bounds");
+                };
+                (times(pools, call), sum)
+            }
+            "gather_nd" => {
+                let tuples = self.tuples(axis);
+                let sum = checksum(&data.gather_nd(&tuples).expect("memory").view());
+                (times(pools, || drop(black_box(data.gather_nd(&tuples)))), sum)
+            }
+            _ => {
+                let roll = || data.roll(&self.indices, &self.axis);
+                let sum = checksum(&roll().expect("memory").view());
+                (times(pools, || drop(black_box(roll()))), sum)
+            }
+        }
+    }
+
+    fn measure_writes<T: Number>(
+        &self,
+        mut target: ArrayViewMutD<'_, T>,
+        pools: &[ThreadPool; 2],
+    ) -> ([f64; 2], i64) {
+        let axis = self.axis[0] as usize;
+        let ones = |shape: &[usize]| ArrayD::from_elem(IxDyn(shape), T::from(1).expect("small"));
+        // The first call makes the result that is compared, the others only take their time.
+        let mut sum = None;
+        let mut note = |target: &ArrayViewMutD<'_, T>| {
+            sum.get_or_insert_with(|| checksum(&target.view()));
+        };
+        let times = match self.operation.as_str() {
+            "scatter" => {
+                let indices = self.indices(1, &self.index_shape(), self.shape[axis]);
+                let mut shape = self.shape.clone();
+                shape[axis] = indices.len();
+                let updates = ones(&shape);
+                let scatter = Scatter::along(Axis(axis)).reduction(self.reduction);
+                target.scatter_inplace(&indices, &updates, scatter).expect("in bounds");
+                note(&target);
+                times(pools, || {
+                    target.scatter_inplace(&indices, &updates, scatter).expect("in bounds");
+                })
+            }
+            "scatter_elements" => {
+                let indices = self.indices(1, &self.index_shape(), self.shape[axis]);
+                let updates = ones(&self.index_shape());
+                let scatter = ScatterElements::along(Axis(axis)).reduction(self.reduction);
+                target.scatter_elements_inplace(&indices, &updates, scatter).expect("in bounds");
+                note(&target);
+                times(pools, || {
+                    target
+                        .scatter_elements_inplace(&indices, &updates, scatter)
+                        .expect("in bounds");
+                })
+            }
+            "scatter_nd" => {
+                let tuples = self.tuples(axis);
+                let mut shape = self.index_shape();
+                shape.extend(&self.shape[axis..]);
+                let updates = ones(&shape);
+                let scatter = ScatterNd::new().reduction(self.reduction);
+                target.scatter_nd_inplace(&tuples, &updates, scatter).expect("in bounds");
+                note(&target);
+                times(pools, || {
+                    target.scatter_nd_inplace(&tuples, &updates, scatter).expect("in bounds");
+                })
+            }
+            other => panic!("no operation {other}"),
+        };
+        (times, sum.unwrap_or(0))
+    }
+}
+
+/// The least nanoseconds of a call on each pool.
+fn times(pools: &[ThreadPool; 2], mut call: impl FnMut() + Send) -> [f64; 2] {
+    pools.each_ref().map(|pool| pool.install(|| least(&mut call)))
+}
+
+/// The least nanoseconds of a call; short ones are timed many at once.
+fn least(call: &mut (impl FnMut() + ?Sized)) -> f64 {
+    const SHORTEST: f64 = 2e-5;
+    call();
+    let (start, mut least, mut batch, mut runs) = (Instant::now(), f64::MAX, 1, 0);
+    while start.elapsed().as_secs_f64() < TIME || runs < 3 {
+        let before = Instant::now();
+        for _ in 0..batch {
+            call();
+        }
+        let seconds = before.elapsed().as_secs_f64();
+        if seconds < SHORTEST {
+            batch *= 2;
+        } else {
+            least = least.min(seconds / f64::from(batch));
+            runs += 1;
+        }
+    }
+    least * 1e9
+}
