@@ -47,8 +47,15 @@ fn in_layouts<A: Reduce>(shape: [usize; 2], updates: usize, broadcast: bool) {
 /// Rows shorter and longer than what is converted at once, lanes of which several have slots at a
 /// time, many lanes of few updates, and so few updates that they are sorted.
 fn of_all_shapes<A: Reduce>() {
-    let shapes =
-        [([3, 5], 9), ([7, 70], 40), ([5, 600], 9), ([60, 3], 20), ([700, 7], 2), ([3, 500], 6)];
+    let shapes = [
+        ([3, 5], 9),
+        ([7, 70], 40),
+        ([5, 600], 9),
+        ([60, 3], 20),
+        ([700, 7], 2),
+        ([3, 500], 6),
+        ([90, 60], 4),
+    ];
     for (shape, updates) in shapes {
         in_layouts::<A>(shape, updates, true);
         in_layouts::<A>(shape, updates, false);

@@ -16,6 +16,9 @@ use crate::parallel::{self, Cost};
 use crate::sync::{AtomicBool, Mutex};
 use crate::threshold::threshold;
 
+/// The least number of elements of a piece of a row: each piece sorts the updates anew.
+const MIN_PIECE: usize = threshold(256, 20);
+
 /// The offset in bytes of an update's target, and the update's number: sorted by the offset, then by
 /// the number. One integer sorts faster than a pair.
 trait Key: Copy + Ord + Send {
@@ -110,6 +113,9 @@ struct Sparse<'s> {
     count: usize,
     /// Whether rows are put side by side.
     short: bool,
+    /// The number of pieces into which each row is cut, and of parts, which share out all pieces.
+    pieces: usize,
+    parts: usize,
 }
 
 /// What one thread reduces a lane with.
@@ -132,7 +138,15 @@ impl<'s> Sparse<'s> {
         let entries: Loops = building.entries().collect();
         let count = iterations(&entries);
         let short = dense && row.len <= SHORT_ROW;
-        Sparse { building, wide, lanes, row, entries, count, short }
+        let rows = iterations(&lanes);
+        let updates = count.saturating_mul(rows);
+        let elements = Cost::of_near(updates.saturating_mul(row.len)).times(3);
+        let cost = Cost::of_near(updates).times(30).plus(elements);
+        let parts = parallel::parts(cost).min(parallel::threads());
+        let most = if short { 1 } else { (row.len / MIN_PIECE).max(1) };
+        let pieces = parts.div_ceil(rows.max(1)).min(most);
+        let parts = parts.min(rows * pieces);
+        Sparse { building, wide, lanes, row, entries, count, short, pieces, parts }
     }
 
     /// The lowest and the highest offset that an index selects.
@@ -145,7 +159,7 @@ impl<'s> Sparse<'s> {
 
     fn buffers<K>(&self, lowest: isize, bits: u32) -> Result<Buffers<K>> {
         let Sparse { wide, count, .. } = *self;
-        let elements = count.checked_mul(self.row.len);
+        let elements = count.checked_mul(self.row.len.div_ceil(self.pieces));
         let held = if self.short { elements } else { Some(0) };
         let pending = Pending { keys: reserved(count)?, places: reserved(count)? };
         Ok(Buffers {
@@ -162,9 +176,7 @@ impl<'s> Sparse<'s> {
 
     /// Reduces all lanes. Returns false if the policy refuses an index out of bounds.
     fn fold<K: Key>(&self, lowest: isize, bits: u32) -> Result<bool> {
-        let lanes = iterations(&self.lanes);
-        let cost = Cost::of_near(self.count.saturating_mul(lanes)).times(30);
-        let parts = parallel::parts(cost).min(parallel::threads()).min(lanes);
+        let (parts, units) = (self.parts, iterations(&self.lanes) * self.pieces);
         let mut buffers = reserved(parts)?;
         for _ in 0..parts {
             buffers.push(Mutex::new(self.buffers::<K>(lowest, bits)?));
@@ -172,20 +184,22 @@ impl<'s> Sparse<'s> {
         let outside = AtomicBool::new(false);
         parallel::run(parts, &|part| {
             let Ok(mut buffers) = buffers[part].lock() else { return };
-            let lanes = parallel::share(lanes, parts, part);
-            let mut cursor = Cursor::new(&self.lanes, Offsets::ZERO, lanes.start);
+            let units = parallel::share(units, parts, part);
             let (mut walk, _) = Walk::new(
                 self.entries.clone(),
                 self.building.components.clone(),
                 Order::Selected(0),
             );
-            for _ in lanes {
-                let (at, _) = cursor.take(1);
+            for unit in units {
+                let lane = unit / self.pieces;
+                let (at, _) = Cursor::new(&self.lanes, Offsets::ZERO, lane).take(1);
                 walk.base = Offsets { indices: at.indices, ..Offsets::ZERO };
                 if !self.collect(&walk, &mut buffers.collect, &outside) {
                     return;
                 }
-                self.fold_lane(at, &mut buffers);
+                let piece = parallel::share(self.row.len, self.pieces, unit % self.pieces);
+                let row = Loop { len: piece.len(), ..self.row };
+                self.fold_lane(at.after(piece.start, row.step), row, &mut buffers);
             }
         });
         Ok(!outside.into_inner())
@@ -218,9 +232,9 @@ impl<'s> Sparse<'s> {
         !outside.load(Ordering::Relaxed)
     }
 
-    /// Reduces the updates of one lane, or of a row of lanes, that were collected.
-    fn fold_lane<K: Key>(&self, at: Offsets, buffers: &mut Buffers<K>) {
-        let Sparse { building, wide, row, .. } = *self;
+    /// Reduces the updates of one lane, or of a piece of a row of lanes, that were collected.
+    fn fold_lane<K: Key>(&self, at: Offsets, row: Loop, buffers: &mut Buffers<K>) {
+        let Sparse { building, wide, .. } = *self;
         let Buffers { collect, sorted, slots, held } = buffers;
         let (lowest, bits) = (collect.lowest, collect.bits);
         let Ok(mut pending) = collect.pending.lock() else { return };
