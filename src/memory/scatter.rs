@@ -286,7 +286,9 @@ fn means_by_rows(walk: &Walk) -> bool {
 /// 10M, 400,000 take 30 and 105 ms.
 fn is_sparse(walk: &Walk, beside: bool) -> bool {
     let targets = walk.components.iter().map(|component| component.len).product::<usize>();
-    let row = walk.loops.iter().filter(|level| !level.reads_indices()).map(|level| level.len).max();
+    // The innermost of the loops that share their indices: what sorting serves at once.
+    let shared = walk.loops.iter().filter(|level| !level.reads_indices());
+    let row = shared.min_by_key(|level| level.step.selected.unsigned_abs()).map(|level| level.len);
     let near = targets <= of_caches(|caches| caches.last / 16, 1 << 10);
     let most_targets_per_update = match row {
         // The accumulators of a long row cost more than sorting.

@@ -218,18 +218,22 @@ pub(in crate::memory) fn fold_wide(building: &Building<'_>) -> Result<bool> {
         let bits = unsafe { bits::scan(significant, arrays, building.size, max_bits) };
         extent.bits = bits.unwrap_or(extent.bits);
     }
-    match wide(extent) {
-        Some(wide) => SlotPlan { building, wide, lanes, row, inside, rows }.fold(updates),
-        None => Ok(true),
-    }
+    let Some(wide) = wide(extent) else { return Ok(true) };
+    // Iterations that have the same counts may be in one group.
+    let joined = |outer: &Loop| inside && (wide.divide_row.is_none() || !outer.reads_indices());
+    let outer = if lanes.last().is_some_and(joined) { lanes.pop() } else { None };
+    let outer = outer.unwrap_or(Loop::ONCE);
+    SlotPlan { building, wide, lanes, outer, row, inside, rows }.fold(updates)
 }
 
 /// The layout of the slots, and the loops over the lanes that are cut into groups.
 struct SlotPlan<'p> {
     building: &'p Building<'p>,
     wide: Wide,
-    /// The loops over lanes: all but the innermost, and the innermost.
+    /// The loops over lanes: the innermost, the one around it if several of its iterations may be
+    /// in one group, and all others.
     lanes: Loops,
+    outer: Loop,
     row: Loop,
     /// Whether `row` [is inside](Building::is_inside) what the indices select.
     inside: bool,
@@ -248,29 +252,33 @@ struct GroupBuffers<'b> {
 impl SlotPlan<'_> {
     /// Reduces all lanes, group by group. Returns false if the policy refuses an index.
     fn fold(&self, updates: usize) -> Result<bool> {
-        let SlotPlan { building, row, .. } = self;
+        let SlotPlan { building, outer, row, .. } = self;
         let targets = building.targets();
         let lane_bytes = targets.saturating_mul(self.wide.slot).max(1);
         let iterations = iterations(&self.lanes);
-        let lanes = iterations * row.len;
+        let lanes = iterations * outer.len * row.len;
         let cost = Cost::of_near(updates.saturating_mul(lanes)).times(3);
         let parts = parallel::parts(cost).min(parallel::threads());
-        // Groups are as wide as slots fit in the cache, but not so wide that a thread has none.
-        let share = row.len.div_ceil(parts.div_ceil(iterations.max(1)));
+        // Groups are as large as slots fit in the cache, but not so large that a thread has none.
+        let share = |len: usize, around: usize| len.div_ceil(parts.div_ceil(around.max(1)));
         let (bytes, least) = match (self.inside, self.rows) {
             (true, true) => (alternating_slot_bytes(), MIN_LANES_IN_ROWS),
             (true, false) => (alternating_slot_bytes(), MIN_LANES),
             (false, _) => (separate_slot_bytes(), 1),
         };
-        let width = (bytes / lane_bytes).min(share).max(least);
+        let width = (bytes / lane_bytes).min(share(row.len, iterations * outer.len)).max(least);
         let width = width.min(row.len);
-        let bands = row.len.div_ceil(width);
-        let groups = iterations * bands;
+        let most = separate_slot_bytes() / lane_bytes.saturating_mul(width);
+        let most = if width == row.len { most.min(share(outer.len, iterations)) } else { 1 };
+        let depth = most.max(1);
+        let (blocks, bands) = (outer.len.div_ceil(depth), row.len.div_ceil(width));
+        let groups = iterations * blocks * bands;
         let parts = parts.min(groups);
         // One allocation for all parts: with one each, glibc returns the memory to the system when
         // the call ends, and its pages are mapped anew in the next. 1175 rows of 465 `f16` take
         // 1150 us on two threads so, and 170 with one allocation.
-        let bytes = targets.checked_mul(width).and_then(|slots| slots.checked_mul(self.wide.slot));
+        let lanes = (width * depth).checked_mul(self.wide.slot);
+        let bytes = lanes.and_then(|bytes| targets.checked_mul(bytes));
         let len = bytes.map_or(usize::MAX, |bytes| bytes.div_ceil(size_of::<u128>()).max(1));
         let mut memory = slot_buffer(len.checked_mul(parts), size_of::<u128>())?;
         let mut buffers = reserved(parts)?;
@@ -285,11 +293,13 @@ impl SlotPlan<'_> {
         parallel::run(parts, &|part| {
             let Ok(mut buffers) = buffers[part].lock() else { return };
             for group in parallel::share(groups, parts, part) {
-                let iteration = group / bands;
+                let iteration = group / (blocks * bands);
                 let (at, _) = Cursor::new(&self.lanes, Offsets::ZERO, iteration).take(1);
-                let first = group % bands * width;
-                let lanes = Loop { len: width.min(row.len - first), ..*row };
-                let group = Group { plan: self, at: at.after(first, row.step), lanes, iteration };
+                let (block, band) = (group / bands % blocks * depth, group % bands * width);
+                let at = at.after(block, outer.step).after(band, row.step);
+                let lanes = Loop { len: width.min(row.len - band), ..*row };
+                let outer = Loop { len: depth.min(outer.len - block), ..*outer };
+                let group = Group { plan: self, at, outer, lanes, iteration };
                 if !group.fold(&mut buffers) {
                     return outside.store(true, Ordering::Relaxed);
                 }
@@ -304,6 +314,8 @@ struct Group<'g> {
     plan: &'g SlotPlan<'g>,
     /// The place of its first lane in the arrays.
     at: Offsets,
+    /// Its iterations of `SlotPlan::outer`, and its lanes of each.
+    outer: Loop,
     lanes: Loop,
     /// The number of the iteration of the loops around `SlotPlan::row` that it is a part of.
     iteration: usize,
@@ -317,17 +329,24 @@ impl Group<'_> {
         let slots = buffers.slots.as_mut_ptr().cast::<u8>();
         let width = if *inside { self.lanes.len } else { 1 };
         let (components, slot_count) = steps(building.components, wide.slot, width);
-        let lane_step = if *inside { wide.slot } else { slot_count * wide.slot } as isize;
+        let bytes = (slot_count * wide.slot) as isize;
+        let lane_step = if *inside { wide.slot as isize } else { bytes };
         // SAFETY: the buffer has a slot for each target of these lanes, and the runs are of
         // elements of the target, as its components and lanes are.
         #[allow(unsafe_code)]
-        self.each_run(&components, lane_step, false, &|target, step, slot, len, _| unsafe {
-            wide.start(target, step, slots.wrapping_add(slot), len);
-        });
+        self.each_run(
+            &components,
+            [bytes, lane_step],
+            false,
+            &|target, step, slot, len, _| unsafe {
+                wide.start(target, step, slots.wrapping_add(slot), len);
+            },
+        );
         // The loops over slots (selected) and updates (listed).
         let mut loops: Loops = self.plan.building.entries().collect();
-        let step = Offsets { selected: lane_step, ..self.lanes.step };
-        loops.push(Loop { len: self.lanes.len, step, entries: false });
+        for (level, selected) in [(self.outer, bytes), (self.lanes, lane_step)] {
+            loops.push(Loop { step: Offsets { selected, ..level.step }, ..level });
+        }
         let kernels: [&dyn Kernel; 2] = [&ClearSlots(wide), &AddToSlots(wide)];
         for kernel in &kernels[usize::from(building.init)..] {
             let from = Offsets { selected: 0, ..self.at };
@@ -350,23 +369,33 @@ impl Group<'_> {
         if let Some(divide_row) = wide.divide_row {
             // SAFETY: as for the start.
             #[allow(unsafe_code)]
-            self.each_run(&components, lane_step, true, &|target, step, slot, len, row| unsafe {
-                if counts[row] > 0 {
-                    let slots = slots.wrapping_add(slot);
-                    divide_row(slots, len, counts[row] + u32::from(building.init));
-                    if !all {
-                        wide.finish(slots, target, step, len, building.init);
+            self.each_run(
+                &components,
+                [bytes, lane_step],
+                true,
+                &|target, step, slot, len, row| unsafe {
+                    if counts[row] > 0 {
+                        let slots = slots.wrapping_add(slot);
+                        divide_row(slots, len, counts[row] + u32::from(building.init));
+                        if !all {
+                            wide.finish(slots, target, step, len, building.init);
+                        }
                     }
-                }
-            });
+                },
+            );
         }
         if wide.divide_row.is_none() || all {
             // SAFETY: as for the start. A row without updates is what it was started from, and
             // keeps its bits (`NarrowFn`).
             #[allow(unsafe_code)]
-            self.each_run(&components, lane_step, false, &|target, step, slot, len, _| unsafe {
-                wide.finish(slots.wrapping_add(slot), target, step, len, building.init);
-            });
+            self.each_run(
+                &components,
+                [bytes, lane_step],
+                false,
+                &|target, step, slot, len, _| unsafe {
+                    wide.finish(slots.wrapping_add(slot), target, step, len, building.init);
+                },
+            );
         }
         true
     }
@@ -377,7 +406,7 @@ impl Group<'_> {
     fn each_run(
         &self,
         components: &Components,
-        lane_step: isize,
+        [outer_step, lane_step]: [isize; 2],
         by_rows: bool,
         run: &dyn Fn(*mut u8, isize, usize, usize, usize),
     ) {
@@ -389,8 +418,12 @@ impl Group<'_> {
             let step = Offsets { selected: target.step, indices, listed: slot.step };
             loops.push(Loop { len: target.len, step, entries: false });
         }
-        let step = Offsets { selected: self.lanes.step.selected, indices: 0, listed: lane_step };
-        let lanes = Loop { len: self.lanes.len, step, entries: false };
+        let [outer, lanes] =
+            [(self.outer, outer_step), (self.lanes, lane_step)].map(|(level, listed)| Loop {
+                step: Offsets { indices: 0, listed, ..level.step },
+                ..level
+            });
+        loops.push(outer);
         if !by_rows {
             loops.push(lanes);
         }
