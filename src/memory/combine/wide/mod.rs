@@ -28,6 +28,7 @@ mod rows;
 mod runs;
 mod slots;
 mod sparse;
+mod touched;
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;

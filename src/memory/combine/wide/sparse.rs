@@ -3,14 +3,13 @@
 
 use std::sync::atomic::Ordering;
 
-use super::adds::{AddToSlots, ClearSlots};
 use super::kinds::Wide;
-use super::{Building, SHORT_ROW, SlotBuffer, slot_buffer};
+use super::touched::{Touched, TouchedBuffers};
+use super::{Building, SHORT_ROW};
 use crate::error::Result;
 use crate::memory::alloc::reserved;
-use crate::memory::copy::rows;
 use crate::memory::indexed::{Cut, Run};
-use crate::memory::tile::{Kernel, Places, Steps, Tile};
+use crate::memory::tile::{Kernel, Places, Tile};
 use crate::memory::walk::{Cursor, Loop, Loops, Offsets, Order, Walk, iterations};
 use crate::parallel::{self, Cost};
 use crate::sync::{AtomicBool, Mutex};
@@ -55,7 +54,7 @@ impl Key for u128 {
 struct Pending<K> {
     /// For each update, its target and its number.
     keys: Vec<K>,
-    /// For each update, its own offset in bytes.
+    /// For each update, its own offset in bytes, unless they are evenly spaced.
     places: Vec<isize>,
 }
 
@@ -66,20 +65,32 @@ struct Collect<K> {
     lowest: isize,
     /// The number of bits of the number of an update.
     bits: u32,
+    /// The distance in bytes from one update to the next, if all are evenly spaced. Then the number
+    /// of an update is that of its entry, even where others before it are dropped.
+    evenly: Option<isize>,
 }
 
 #[allow(unsafe_code)]
 impl<K: Key> Kernel for Collect<K> {
     unsafe fn run(&self, tile: &Tile<'_>) {
         let Ok(mut pending) = self.pending.lock() else { return };
-        let (number, base) = (pending.keys.len(), tile.listed.addr() as isize);
+        let base = tile.listed.addr() as isize;
+        let first = match self.evenly {
+            Some(step) if step != 0 => {
+                assert!(matches!(tile.places, Places::Every(_)), "updates of one loop");
+                (base / step) as usize
+            }
+            _ => pending.keys.len(),
+        };
         // The vectors were reserved for the updates of a lane, so they do not grow.
         pending.keys.extend(tile.offsets.iter().enumerate().map(|(k, &offset)| {
             let above = offset.wrapping_sub(self.lowest) as usize as u64;
-            K::new(above, number + k, self.bits)
+            K::new(above, first + k, self.bits)
         }));
-        let places = (0..tile.offsets.len()).map(|k| base.wrapping_add(tile.places.at(k)));
-        pending.places.extend(places);
+        if self.evenly.is_none() {
+            let places = (0..tile.offsets.len()).map(|k| base.wrapping_add(tile.places.at(k)));
+            pending.places.extend(places);
+        }
     }
 
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
@@ -111,8 +122,6 @@ struct Sparse<'s> {
     /// The loops over the updates of a lane, and their number.
     entries: Loops,
     count: usize,
-    /// Whether rows are put side by side.
-    short: bool,
     /// The number of pieces into which each row is cut, and of parts, which share out all pieces.
     pieces: usize,
     parts: usize,
@@ -121,10 +130,7 @@ struct Sparse<'s> {
 /// What one thread reduces a lane with.
 struct Buffers<K> {
     collect: Collect<K>,
-    sorted: Sorted,
-    /// Slots of the targets, and elements that short rows of targets hold.
-    slots: SlotBuffer,
-    held: SlotBuffer,
+    touched: TouchedBuffers,
 }
 
 impl<'s> Sparse<'s> {
@@ -134,19 +140,17 @@ impl<'s> Sparse<'s> {
             Some(at) => lanes.remove(at),
             None => Loop::ONCE,
         };
-        let dense = row.len == 1 || row.step.selected == building.size as isize;
         let entries: Loops = building.entries().collect();
         let count = iterations(&entries);
-        let short = dense && row.len <= SHORT_ROW;
         let rows = iterations(&lanes);
         let updates = count.saturating_mul(rows);
         let elements = Cost::of_near(updates.saturating_mul(row.len)).times(3);
         let cost = Cost::of_near(updates).times(30).plus(elements);
         let parts = parallel::parts(cost).min(parallel::threads());
-        let most = if short { 1 } else { (row.len / MIN_PIECE).max(1) };
+        let most = if row.len <= SHORT_ROW { 1 } else { (row.len / MIN_PIECE).max(1) };
         let pieces = parts.div_ceil(rows.max(1)).min(most);
         let parts = parts.min(rows * pieces);
-        Sparse { building, wide, lanes, row, entries, count, short, pieces, parts }
+        Sparse { building, wide, lanes, row, entries, count, pieces, parts }
     }
 
     /// The lowest and the highest offset that an index selects.
@@ -158,19 +162,18 @@ impl<'s> Sparse<'s> {
     }
 
     fn buffers<K>(&self, lowest: isize, bits: u32) -> Result<Buffers<K>> {
-        let Sparse { wide, count, .. } = *self;
-        let elements = count.checked_mul(self.row.len.div_ceil(self.pieces));
-        let held = if self.short { elements } else { Some(0) };
-        let pending = Pending { keys: reserved(count)?, places: reserved(count)? };
+        let count = self.count;
+        let evenly = match &self.entries[..] {
+            [] => Some(0),
+            [entries] => Some(entries.step.listed),
+            _ => None,
+        };
+        let places = if evenly.is_some() { 0 } else { count };
+        let pending = Pending { keys: reserved(count)?, places: reserved(places)? };
+        let row = self.row.len.div_ceil(self.pieces);
         Ok(Buffers {
-            collect: Collect { pending: Mutex::new(pending), lowest, bits },
-            sorted: Sorted {
-                targets: reserved(count)?,
-                slots: reserved(count)?,
-                places: reserved(count)?,
-            },
-            slots: slot_buffer(elements, wide.slot)?,
-            held: slot_buffer(held, wide.element)?,
+            collect: Collect { pending: Mutex::new(pending), lowest, bits, evenly },
+            touched: TouchedBuffers::new(self.wide, count, row)?,
         })
     }
 
@@ -234,94 +237,26 @@ impl<'s> Sparse<'s> {
 
     /// Reduces the updates of one lane, or of a piece of a row of lanes, that were collected.
     fn fold_lane<K: Key>(&self, at: Offsets, row: Loop, buffers: &mut Buffers<K>) {
-        let Sparse { building, wide, .. } = *self;
-        let Buffers { collect, sorted, slots, held } = buffers;
-        let (lowest, bits) = (collect.lowest, collect.bits);
+        let Buffers { collect, touched } = buffers;
+        let Collect { lowest, bits, evenly, .. } = *collect;
         let Ok(mut pending) = collect.pending.lock() else { return };
-        sorted.sort(&mut pending, row.len * wide.slot, |key| {
-            let (above, number) = key.parts(bits);
-            (lowest.wrapping_add(above as usize as isize), number)
-        });
-        let first = building.target.wrapping_offset(at.selected);
-        let [slots, held] = [slots, held].map(|buffer| buffer.as_mut_ptr().cast::<u8>());
-        let runs = || {
-            let slots = (0..).map(|number| slots.wrapping_add(number * row.len * wide.slot));
-            sorted.targets.iter().map(|&offset| first.wrapping_offset(offset)).zip(slots)
-        };
-        let listed = building.updates.cast_mut().wrapping_offset(at.listed);
-        let entries = (&sorted.slots[..], Places::Each(&sorted.places));
-        let inner = Steps { len: row.len, selected: wide.slot as isize, listed: row.step.listed };
-        let tile = Tile::of_entries((slots, listed), entries, inner, building.size);
-        let (size, bytes) = (building.size as isize, row.len * building.size);
-        let side_by_side = Tile {
-            selected: first,
-            listed: held,
-            offsets: &sorted.targets,
-            places: Places::Every(bytes as isize),
-            inner: Steps { len: row.len, selected: size, listed: size },
-            ..tile
-        };
-        let (init, elements) = (building.init, sorted.targets.len() * row.len);
-        // SAFETY: the offsets are what indices in bounds select, the places are
-        // those of their updates, and the buffers have a slot, and an element of a short row, for
-        // as many targets as there are updates. Slots are started before they are added to, and
-        // elements of the buffer copied there before they are read. The target's elements are this
-        // lane's.
+        let Pending { keys, places } = &mut *pending;
+        keys.sort_unstable();
+        // SAFETY: the lanes are this part's, the buffers are those of `buffers`, for rows of as many
+        // elements (`pieces`). The keys are of offsets that indices in bounds select and of the
+        // updates that have these indices, those of a target one after the other, as sorted.
         #[allow(unsafe_code)]
         unsafe {
-            if self.short {
-                rows::kernel::<true>(bytes)(&side_by_side);
-                wide.start(held, size, slots, elements);
-            } else {
-                for (target, slots) in runs() {
-                    wide.start(target, row.step.selected, slots, row.len);
-                }
+            let mut touched = Touched::new(self.building, self.wide, (at, row), touched);
+            for &key in &*keys {
+                let (above, number) = key.parts(bits);
+                let place = match evenly {
+                    Some(step) => step.wrapping_mul(number as isize),
+                    None => places[number],
+                };
+                touched.push(lowest.wrapping_add(above as usize as isize), place);
             }
-            if !init {
-                ClearSlots(wide).run(&tile);
-            }
-            AddToSlots(wide).run(&tile);
-            if self.short {
-                wide.finish(slots, held, size, elements, init);
-                rows::kernel::<false>(bytes)(&side_by_side);
-            } else {
-                for (target, slots) in runs() {
-                    wide.finish(slots, target, row.step.selected, row.len, init);
-                }
-            }
-        }
-    }
-}
-
-/// Updates sorted by target; those of one target are in the order of updates.
-struct Sorted {
-    /// Offsets in bytes of the targets that are touched.
-    targets: Vec<isize>,
-    /// For each update, the offset in bytes of its target's slots, and its own.
-    slots: Vec<isize>,
-    places: Vec<isize>,
-}
-
-impl Sorted {
-    /// Sorts updates whose targets have `bytes` bytes of slots each; `parts` returns the offset and
-    /// the number of a key. The vectors were reserved for all of them.
-    fn sort<K: Key>(
-        &mut self,
-        pending: &mut Pending<K>,
-        bytes: usize,
-        parts: impl Fn(K) -> (isize, usize),
-    ) {
-        pending.keys.sort_unstable();
-        self.targets.clear();
-        self.slots.clear();
-        self.places.clear();
-        for &key in &pending.keys {
-            let (target, number) = parts(key);
-            if self.targets.last() != Some(&target) {
-                self.targets.push(target);
-            }
-            self.slots.push(((self.targets.len() - 1) * bytes) as isize);
-            self.places.push(pending.places[number]);
+            touched.finish();
         }
     }
 }

@@ -1,0 +1,198 @@
+//! Slots of the targets that sorted updates touch, some targets at a time.
+
+use super::adds::{AddToSlots, ClearSlots};
+use super::kinds::Wide;
+use super::{Building, SHORT_ROW, SlotBuffer, separate_slot_bytes, slot_buffer};
+use crate::error::Result;
+use crate::memory::alloc::reserved;
+use crate::memory::copy::{Copier, Way};
+use crate::memory::tile::{Kernel, Places, Steps, Tile};
+use crate::memory::walk::{Loop, Offsets, is_far};
+use crate::threshold::threshold;
+
+/// The most updates that are added at once, and the most targets that have slots at a time.
+const MOST: usize = threshold(1 << 10, 6);
+
+/// The memory of [`Touched`]: of a fixed size, so that it stays in the caches, and is not mapped
+/// anew in each call.
+pub(super) struct TouchedBuffers {
+    /// Offsets in bytes of targets.
+    targets: Vec<isize>,
+    /// For each update that was not added yet, the offset in bytes of its target's slots, and its
+    /// own.
+    slots: Vec<isize>,
+    places: Vec<isize>,
+    /// Slots of the targets, and elements that short rows of targets hold.
+    memory: SlotBuffer,
+    held: SlotBuffer,
+    max_targets: usize,
+}
+
+impl TouchedBuffers {
+    /// Buffers for at most `updates` updates of rows of up to `row` elements of a time.
+    pub(super) fn new(wide: &Wide, updates: usize, row: usize) -> Result<Self> {
+        let (most, slots) = (updates.min(MOST), row.saturating_mul(wide.slot).max(1));
+        let max_targets = (separate_slot_bytes() / slots).clamp(1, most.max(1));
+        let elements = max_targets.checked_mul(row);
+        Ok(TouchedBuffers {
+            targets: reserved(max_targets)?,
+            slots: reserved(most)?,
+            places: reserved(most)?,
+            memory: slot_buffer(elements, wide.slot)?,
+            held: slot_buffer(if row <= SHORT_ROW { elements } else { Some(0) }, wide.element)?,
+            max_targets,
+        })
+    }
+}
+
+/// Targets, each a row of lanes, that have slots, and updates of them.
+///
+/// Invariant: `first` and `listed` are where the lanes of the row begin in the target and in the
+/// updates of `building`; the buffers were made for rows of no fewer elements.
+pub(super) struct Touched<'t> {
+    building: &'t Building<'t>,
+    wide: &'t Wide,
+    row: Loop,
+    first: *mut u8,
+    listed: *mut u8,
+    buffers: &'t mut TouchedBuffers,
+    /// The number of targets whose slots were started.
+    started: usize,
+}
+
+#[allow(unsafe_code)]
+impl<'t> Touched<'t> {
+    /// No target yet.
+    ///
+    /// # Safety
+    /// The place `at` is that of lanes of the building, of which those of `row` are reduced by this
+    /// alone, and `wide` is of its elements. The buffers were made for rows of `row.len` elements or
+    /// more.
+    pub(super) unsafe fn new(
+        building: &'t Building<'t>,
+        wide: &'t Wide,
+        (at, row): (Offsets, Loop),
+        buffers: &'t mut TouchedBuffers,
+    ) -> Self {
+        let first = building.target.wrapping_offset(at.selected);
+        let listed = building.updates.cast_mut().wrapping_offset(at.listed);
+        buffers.targets.clear();
+        buffers.slots.clear();
+        buffers.places.clear();
+        Touched { building, wide, row, first, listed, buffers, started: 0 }
+    }
+
+    /// Adds an update. All updates of a target follow each other.
+    ///
+    /// # Safety
+    /// `target` is the offset in bytes of what an index in bounds selects, and `place` that of its
+    /// update.
+    #[inline]
+    pub(super) unsafe fn push(&mut self, target: isize, place: isize) {
+        if self.buffers.targets.last() != Some(&target) {
+            if self.buffers.targets.len() == self.buffers.max_targets {
+                self.finish();
+            }
+            self.buffers.targets.push(target);
+        }
+        if self.buffers.slots.len() == self.buffers.slots.capacity().min(MOST) {
+            self.add();
+        }
+        let slots = (self.buffers.targets.len() - 1) * self.row.len * self.wide.slot;
+        self.buffers.slots.push(slots as isize);
+        self.buffers.places.push(place);
+    }
+
+    /// Accumulates the updates, writes the results to their targets, and starts anew.
+    pub(super) fn finish(&mut self) {
+        self.add();
+        let Touched { building, wide, row, .. } = *self;
+        let (slots, held) = self.memory();
+        let init = building.init;
+        // SAFETY: all slots were started (`add`), and the targets are this row's (`new`).
+        unsafe {
+            if row.len <= SHORT_ROW {
+                let count = self.buffers.targets.len();
+                wide.finish(slots, held, building.size as isize, count * row.len, init);
+                self.copy::<false>(held, 0);
+            } else {
+                for (number, target) in self.targets_from(0) {
+                    let slots = slots.wrapping_add(number * row.len * wide.slot);
+                    wide.finish(slots, target, row.step.selected, row.len, init);
+                }
+            }
+        }
+        self.buffers.targets.clear();
+        self.started = 0;
+    }
+
+    /// Starts the slots of targets that have none, and adds the updates that were not added.
+    fn add(&mut self) {
+        let Touched { building, wide, row, started, .. } = *self;
+        let (slots, held) = self.memory();
+        let new = self.buffers.targets.len() - started;
+        let slot_of = |number: usize| slots.wrapping_add(number * row.len * wide.slot);
+        let inner = Steps { len: row.len, selected: wide.slot as isize, listed: row.step.listed };
+        let entries = (&self.buffers.slots[..], Places::Each(&self.buffers.places));
+        let updates = Tile::of_entries((slots, self.listed), entries, inner, building.size);
+        let all = Steps { len: new * row.len, ..inner };
+        let entry = (&[0][..], Places::Every(0));
+        let empty = Tile::of_entries((slot_of(started), self.listed), entry, all, wide.slot);
+        // SAFETY: there are slots for `max_targets` rows, and elements of as many short ones, which
+        // are copied there before they are read. Slots are started before they are added to; the
+        // offsets of updates are those of the caller of `push`.
+        unsafe {
+            if row.len <= SHORT_ROW {
+                self.copy::<true>(held, started);
+                let held = held.wrapping_add(started * row.len * building.size);
+                wide.start(held, building.size as isize, slot_of(started), new * row.len);
+            } else {
+                for (number, target) in self.targets_from(started) {
+                    wide.start(target, row.step.selected, slot_of(number), row.len);
+                }
+            }
+            if !building.init && new > 0 {
+                ClearSlots(wide).run(&empty);
+            }
+            AddToSlots(wide).run(&updates);
+        }
+        self.started = self.buffers.targets.len();
+        self.buffers.slots.clear();
+        self.buffers.places.clear();
+    }
+
+    /// The addresses of the slots, and of the elements of short rows.
+    fn memory(&mut self) -> (*mut u8, *mut u8) {
+        let TouchedBuffers { memory, held, .. } = &mut *self.buffers;
+        (memory.as_mut_ptr().cast(), held.as_mut_ptr().cast())
+    }
+
+    /// The numbers and addresses of the targets from number `start` on.
+    fn targets_from(&self, start: usize) -> impl Iterator<Item = (usize, *mut u8)> {
+        let targets = self.buffers.targets.iter().enumerate().skip(start);
+        targets.map(|(number, &offset)| (number, self.first.wrapping_offset(offset)))
+    }
+
+    /// Copies short rows from number `start` on to `held` if `GATHER`, else back.
+    ///
+    /// # Safety
+    /// `held` is the buffer of elements, which has those of a short row for each target; they are
+    /// initialised unless `GATHER`.
+    unsafe fn copy<const GATHER: bool>(&self, held: *mut u8, start: usize) {
+        let Touched { building, row, .. } = *self;
+        let (size, bytes) = (building.size as isize, row.len * building.size);
+        let inner = Steps { len: row.len, selected: row.step.selected, listed: size };
+        let entries = (&self.buffers.targets[start..], Places::Every(bytes as isize));
+        let arrays = (self.first, held.wrapping_add(start * bytes));
+        let tile = Tile::of_entries(arrays, entries, inner, building.size);
+        if GATHER && is_far(building.components, row.len) {
+            tile.prefetch_selected();
+        }
+        let step = Offsets { listed: size, ..row.step };
+        let copier = Copier { size: building.size, way: Way::Bytes };
+        let kernel = copier.kernel(&Loop { step, ..row }, GATHER, false);
+        // SAFETY: the caller's promise; the targets are this row's (`new`), and elements that are
+        // reduced are nothing but their bytes.
+        unsafe { kernel(&tile) }
+    }
+}
