@@ -237,7 +237,7 @@ def main():
         found.append((work.operation, ratios))
         mark = " <<" if min(ratios) < BEHIND else ""
         microseconds = "".join(f"{time / 1e3:11.1f}" for time in our + peer)
-        print(f"{ratios[0]:7.2f}{ratios[1]:7.2f}{microseconds}  seed {seed}  {work}{mark}", flush=True)
+        print(f"{ratios[0]:8.2f} {ratios[1]:8.2f}{microseconds}  seed {seed}  {work}{mark}", flush=True)
     summary(found)
 
 

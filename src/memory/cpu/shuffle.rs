@@ -45,6 +45,8 @@ pub(in crate::memory) struct Pattern {
     rows: usize,
     /// Size of a row in the source, in bytes.
     source_row: usize,
+    /// Whether every vector needs but its first load, as where rows are repeated.
+    one_load: bool,
 }
 
 impl Pattern {
@@ -62,8 +64,9 @@ impl Pattern {
         let source = |byte: usize| byte / row * source_row + from(byte % row);
         let count = row / gcd(row, VECTOR);
         let vectors = (0..count).map(|k| VectorShuffle::new(|b| source(k * VECTOR + b)));
-        let vectors = vectors.collect::<Option<_>>()?;
-        Some(Pattern { vectors, rows: count * VECTOR / row, source_row })
+        let vectors: SmallVec<[VectorShuffle; 4]> = vectors.collect::<Option<_>>()?;
+        let one_load = vectors.iter().all(|vector| vector.loads[1].1 == [ZEROED; VECTOR]);
+        Some(Pattern { vectors, rows: count * VECTOR / row, source_row, one_load })
     }
 
     /// Writes the first result rows, as many as whole repetitions fill without reading past the end
@@ -82,7 +85,14 @@ impl Pattern {
         // SAFETY: the caller's promise; every load of these repetitions begins within their rows
         // and ends within the `spare` rows after them. `new` has checked that the processor has
         // the instructions (`supported`).
-        unsafe { shuffle(&self.vectors, from, self.rows * self.source_row, to, repetitions) };
+        unsafe {
+            let repetition = self.rows * self.source_row;
+            if self.one_load {
+                shuffle::<1>(&self.vectors, from, repetition, to, repetitions);
+            } else {
+                shuffle::<2>(&self.vectors, from, repetition, to, repetitions);
+            }
+        }
         repetitions * self.rows
     }
 }
@@ -136,27 +146,38 @@ fn supported() -> bool {
     false
 }
 
-/// Makes the result vectors of `repetitions` repetitions, each `repetition` bytes of the source.
+/// Makes the result vectors of `repetitions` repetitions, each `repetition` bytes of the source, by
+/// `LOADS` loads for each.
 ///
 /// # Safety
 /// For every repetition, the loads of all `vectors` can be read and each result vector be written;
 /// this processor is [`supported`].
 #[allow(unsafe_code)]
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "ssse3"))]
-unsafe fn shuffle(
+unsafe fn shuffle<const LOADS: usize>(
     vectors: &[VectorShuffle],
     from: *const u8,
     repetition: usize,
     to: *mut u8,
     repetitions: usize,
 ) {
+    if let [vector] = vectors {
+        for iteration in 0..repetitions {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let to = to.add(iteration * VECTOR);
+                shuffle_vector::<LOADS>(vector, from.add(iteration * repetition), to);
+            }
+        }
+        return;
+    }
     for iteration in 0..repetitions {
         // SAFETY: the caller's promise.
         unsafe {
             let from = from.add(iteration * repetition);
             let to = to.add(iteration * vectors.len() * VECTOR);
             for (k, vector) in vectors.iter().enumerate() {
-                shuffle_vector(vector, from, to.add(k * VECTOR));
+                shuffle_vector::<LOADS>(vector, from, to.add(k * VECTOR));
             }
         }
     }
@@ -171,16 +192,20 @@ unsafe fn shuffle(
 #[allow(unsafe_code)]
 #[target_feature(enable = "ssse3")]
 #[inline]
-unsafe fn shuffle_vector(vector: &VectorShuffle, from: *const u8, to: *mut u8) {
+unsafe fn shuffle_vector<const LOADS: usize>(vector: &VectorShuffle, from: *const u8, to: *mut u8) {
     use std::arch::x86_64::{_mm_loadu_si128, _mm_or_si128, _mm_shuffle_epi8, _mm_storeu_si128};
 
     // SAFETY: the caller's promise; a mask is a vector of 16 bytes.
     unsafe {
-        let [first, second] = vector.loads.map(|(offset, mask)| {
+        let load = |(offset, mask): (usize, [u8; VECTOR])| {
             let bytes = _mm_loadu_si128(from.add(offset).cast());
             _mm_shuffle_epi8(bytes, _mm_loadu_si128(mask.as_ptr().cast()))
-        });
-        _mm_storeu_si128(to.cast(), _mm_or_si128(first, second));
+        };
+        let mut result = load(vector.loads[0]);
+        if LOADS > 1 {
+            result = _mm_or_si128(result, load(vector.loads[1]));
+        }
+        _mm_storeu_si128(to.cast(), result);
     }
 }
 
@@ -191,16 +216,20 @@ unsafe fn shuffle_vector(vector: &VectorShuffle, from: *const u8, to: *mut u8) {
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", not(miri)))]
 #[allow(unsafe_code)]
 #[inline]
-unsafe fn shuffle_vector(vector: &VectorShuffle, from: *const u8, to: *mut u8) {
+unsafe fn shuffle_vector<const LOADS: usize>(vector: &VectorShuffle, from: *const u8, to: *mut u8) {
     use std::arch::aarch64::{vld1q_u8, vorrq_u8, vqtbl1q_u8, vst1q_u8};
 
     // SAFETY: the caller's promise; a mask is a vector of 16 bytes. `tbl` makes 0 of an index that
     // is out of bounds, as `ZEROED` is.
     unsafe {
-        let [first, second] = vector
-            .loads
-            .map(|(offset, mask)| vqtbl1q_u8(vld1q_u8(from.add(offset)), vld1q_u8(mask.as_ptr())));
-        vst1q_u8(to, vorrq_u8(first, second));
+        let load = |(offset, mask): (usize, [u8; VECTOR])| {
+            vqtbl1q_u8(vld1q_u8(from.add(offset)), vld1q_u8(mask.as_ptr()))
+        };
+        let mut result = load(vector.loads[0]);
+        if LOADS > 1 {
+            result = vorrq_u8(result, load(vector.loads[1]));
+        }
+        vst1q_u8(to, result);
     }
 }
 
@@ -213,7 +242,7 @@ unsafe fn shuffle_vector(vector: &VectorShuffle, from: *const u8, to: *mut u8) {
     not(miri)
 )))]
 #[allow(unsafe_code)]
-unsafe fn shuffle_vector(_: &VectorShuffle, _: *const u8, _: *mut u8) {}
+unsafe fn shuffle_vector<const LOADS: usize>(_: &VectorShuffle, _: *const u8, _: *mut u8) {}
 
 #[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 mod tests {

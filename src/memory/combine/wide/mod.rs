@@ -221,7 +221,7 @@ pub(in crate::memory) fn fold_wide(building: &Building<'_>) -> Result<bool> {
     }
     let Some(wide) = wide(extent) else { return Ok(true) };
     // Iterations that have the same counts may be in one group.
-    let joined = |outer: &Loop| inside && (wide.divide_row.is_none() || !outer.reads_indices());
+    let joined = |outer: &Loop| wide.divide_row.is_none() || !outer.reads_indices();
     let outer = if lanes.last().is_some_and(joined) { lanes.pop() } else { None };
     let outer = outer.unwrap_or(Loop::ONCE);
     SlotPlan { building, wide, lanes, outer, row, inside, rows }.fold(updates)
@@ -330,22 +330,19 @@ impl Group<'_> {
         let slots = buffers.slots.as_mut_ptr().cast::<u8>();
         let width = if *inside { self.lanes.len } else { 1 };
         let (components, slot_count) = steps(building.components, wide.slot, width);
-        let bytes = (slot_count * wide.slot) as isize;
-        let lane_step = if *inside { wide.slot as isize } else { bytes };
+        let bytes = slot_count * wide.slot;
+        let (lane_step, outer_step) =
+            if *inside { (wide.slot, bytes) } else { (bytes, bytes * self.lanes.len) };
+        let slot_steps = [outer_step as isize, lane_step as isize];
         // SAFETY: the buffer has a slot for each target of these lanes, and the runs are of
         // elements of the target, as its components and lanes are.
         #[allow(unsafe_code)]
-        self.each_run(
-            &components,
-            [bytes, lane_step],
-            false,
-            &|target, step, slot, len, _| unsafe {
-                wide.start(target, step, slots.wrapping_add(slot), len);
-            },
-        );
+        self.each_run(&components, slot_steps, false, &|target, step, slot, len, _| unsafe {
+            wide.start(target, step, slots.wrapping_add(slot), len);
+        });
         // The loops over slots (selected) and updates (listed).
         let mut loops: Loops = self.plan.building.entries().collect();
-        for (level, selected) in [(self.outer, bytes), (self.lanes, lane_step)] {
+        for (level, selected) in [self.outer, self.lanes].into_iter().zip(slot_steps) {
             loops.push(Loop { step: Offsets { selected, ..level.step }, ..level });
         }
         let kernels: [&dyn Kernel; 2] = [&ClearSlots(wide), &AddToSlots(wide)];
@@ -370,33 +367,23 @@ impl Group<'_> {
         if let Some(divide_row) = wide.divide_row {
             // SAFETY: as for the start.
             #[allow(unsafe_code)]
-            self.each_run(
-                &components,
-                [bytes, lane_step],
-                true,
-                &|target, step, slot, len, row| unsafe {
-                    if counts[row] > 0 {
-                        let slots = slots.wrapping_add(slot);
-                        divide_row(slots, len, counts[row] + u32::from(building.init));
-                        if !all {
-                            wide.finish(slots, target, step, len, building.init);
-                        }
+            self.each_run(&components, slot_steps, true, &|target, step, slot, len, row| unsafe {
+                if counts[row] > 0 {
+                    let slots = slots.wrapping_add(slot);
+                    divide_row(slots, len, counts[row] + u32::from(building.init));
+                    if !all {
+                        wide.finish(slots, target, step, len, building.init);
                     }
-                },
-            );
+                }
+            });
         }
         if wide.divide_row.is_none() || all {
             // SAFETY: as for the start. A row without updates is what it was started from, and
             // keeps its bits (`NarrowFn`).
             #[allow(unsafe_code)]
-            self.each_run(
-                &components,
-                [bytes, lane_step],
-                false,
-                &|target, step, slot, len, _| unsafe {
-                    wide.finish(slots.wrapping_add(slot), target, step, len, building.init);
-                },
-            );
+            self.each_run(&components, slot_steps, false, &|target, step, slot, len, _| unsafe {
+                wide.finish(slots.wrapping_add(slot), target, step, len, building.init);
+            });
         }
         true
     }
@@ -407,7 +394,7 @@ impl Group<'_> {
     fn each_run(
         &self,
         components: &Components,
-        [outer_step, lane_step]: [isize; 2],
+        slot_steps: [isize; 2],
         by_rows: bool,
         run: &dyn Fn(*mut u8, isize, usize, usize, usize),
     ) {
@@ -419,11 +406,12 @@ impl Group<'_> {
             let step = Offsets { selected: target.step, indices, listed: slot.step };
             loops.push(Loop { len: target.len, step, entries: false });
         }
-        let [outer, lanes] =
-            [(self.outer, outer_step), (self.lanes, lane_step)].map(|(level, listed)| Loop {
-                step: Offsets { indices: 0, listed, ..level.step },
-                ..level
-            });
+        let over_slots = |level: Loop, listed: isize| Loop {
+            step: Offsets { indices: 0, listed, ..level.step },
+            ..level
+        };
+        let outer = over_slots(self.outer, slot_steps[0]);
+        let lanes = over_slots(self.lanes, slot_steps[1]);
         loops.push(outer);
         if !by_rows {
             loops.push(lanes);
