@@ -8,15 +8,18 @@ use super::touched::{Touched, TouchedBuffers};
 use super::{Building, SHORT_ROW};
 use crate::error::Result;
 use crate::memory::alloc::reserved;
-use crate::memory::indexed::{Cut, Run};
 use crate::memory::tile::{Kernel, Places, Tile};
-use crate::memory::walk::{Cursor, Loop, Loops, Offsets, Order, Walk, iterations};
+use crate::memory::walk::{Cursor, Loop, Loops, Offsets, iterations};
 use crate::parallel::{self, Cost};
 use crate::sync::{AtomicBool, Mutex};
 use crate::threshold::threshold;
 
 /// The least number of elements of a piece of a row: each piece sorts the updates anew.
 const MIN_PIECE: usize = threshold(256, 20);
+
+/// Lanes are sorted together up to this number of updates: 26,130 lanes of one update each take
+/// 300 ns a lane one by one.
+const BATCH: usize = threshold(1 << 14, 20);
 
 /// The offset in bytes of an update's target, and the update's number: sorted by the offset, then by
 /// the number. One integer sorts faster than a pair.
@@ -70,26 +73,43 @@ struct Collect<K> {
     evenly: Option<isize>,
 }
 
+impl<K: Key> Collect<K> {
+    #[inline(always)]
+    fn key(&self, target: isize, number: usize) -> K {
+        K::new(target.wrapping_sub(self.lowest) as usize as u64, number, self.bits)
+    }
+}
+
 #[allow(unsafe_code)]
 impl<K: Key> Kernel for Collect<K> {
     unsafe fn run(&self, tile: &Tile<'_>) {
         let Ok(mut pending) = self.pending.lock() else { return };
-        let base = tile.listed.addr() as isize;
-        let first = match self.evenly {
-            Some(step) if step != 0 => {
-                assert!(matches!(tile.places, Places::Every(_)), "updates of one loop");
-                (base / step) as usize
+        // The arrays begin at address 0, so that addresses are offsets.
+        let offset_of = |address: *mut u8| address.addr() as isize;
+        if let Some(step) = self.evenly {
+            assert!(
+                matches!(tile.places, Places::Every(_)) && tile.inner.len == 1,
+                "updates of one loop"
+            );
+            let first = (offset_of(tile.listed) / step) as usize;
+            // The vectors were reserved for the updates of a batch, so they do not grow.
+            let numbers = tile.offsets.iter().zip(first..);
+            pending.keys.extend(numbers.map(|(&offset, number)| self.key(offset, number)));
+            return;
+        }
+        let Pending { keys, places } = &mut *pending;
+        for iteration in 0..tile.outer.len {
+            let (selected, listed) = tile.iteration(iteration);
+            for (k, &offset) in tile.offsets.iter().enumerate() {
+                let target = offset_of(selected).wrapping_add(offset);
+                let place = offset_of(listed).wrapping_add(tile.places.at(k));
+                for i in 0..tile.inner.len as isize {
+                    let by = |step: isize| step.wrapping_mul(i);
+                    let number = keys.len();
+                    keys.push(self.key(target.wrapping_add(by(tile.inner.selected)), number));
+                    places.push(place.wrapping_add(by(tile.inner.listed)));
+                }
             }
-            _ => pending.keys.len(),
-        };
-        // The vectors were reserved for the updates of a lane, so they do not grow.
-        pending.keys.extend(tile.offsets.iter().enumerate().map(|(k, &offset)| {
-            let above = offset.wrapping_sub(self.lowest) as usize as u64;
-            K::new(above, first + k, self.bits)
-        }));
-        if self.evenly.is_none() {
-            let places = (0..tile.offsets.len()).map(|k| base.wrapping_add(tile.places.at(k)));
-            pending.places.extend(places);
         }
     }
 
@@ -102,7 +122,7 @@ pub(super) fn fold(building: &Building<'_>, wide: &Wide, lanes: &Loops) -> Resul
     let sparse = Sparse::of(building, wide, lanes);
     // How far the offsets of targets are apart, at most, and how many updates there are.
     let (lowest, highest) = sparse.reach();
-    let bits = usize::BITS - sparse.count.leading_zeros();
+    let bits = usize::BITS - sparse.updates().leading_zeros();
     let unused_bits = (highest.wrapping_sub(lowest) as usize as u64).leading_zeros();
     if unused_bits >= bits + threshold(0, 52) as u32 {
         sparse.fold::<u64>(lowest, bits)
@@ -115,9 +135,11 @@ pub(super) fn fold(building: &Building<'_>, wide: &Wide, lanes: &Loops) -> Resul
 struct Sparse<'s> {
     building: &'s Building<'s>,
     wide: &'s Wide,
-    /// The loops over lanes but for those of a row, and lanes that share their indices: a row,
-    /// which is reduced at once.
+    /// The loops over lanes: lanes that share their indices, a row, which is reduced at once; the
+    /// innermost of the others, of which `batch` iterations are sorted together; and all others.
     lanes: Loops,
+    beside: Loop,
+    batch: usize,
     row: Loop,
     /// The loops over the updates of a lane, and their number.
     entries: Loops,
@@ -142,30 +164,39 @@ impl<'s> Sparse<'s> {
         };
         let entries: Loops = building.entries().collect();
         let count = iterations(&entries);
-        let rows = iterations(&lanes);
-        let updates = count.saturating_mul(rows);
+        let beside = lanes.pop().unwrap_or(Loop::ONCE);
+        let around = iterations(&lanes);
+        let updates = count.saturating_mul(around * beside.len);
         let elements = Cost::of_near(updates.saturating_mul(row.len)).times(3);
         let cost = Cost::of_near(updates).times(30).plus(elements);
         let parts = parallel::parts(cost).min(parallel::threads());
+        let share = beside.len.div_ceil(parts.div_ceil(around.max(1)));
+        let batch = (BATCH / count.max(1)).clamp(1, share.max(1));
+        let rows = around * beside.len.div_ceil(batch);
         let most = if row.len <= SHORT_ROW { 1 } else { (row.len / MIN_PIECE).max(1) };
         let pieces = parts.div_ceil(rows.max(1)).min(most);
         let parts = parts.min(rows * pieces);
-        Sparse { building, wide, lanes, row, entries, count, pieces, parts }
+        Sparse { building, wide, lanes, beside, batch, row, entries, count, pieces, parts }
     }
 
-    /// The lowest and the highest offset that an index selects.
+    /// The most updates that are sorted together.
+    fn updates(&self) -> usize {
+        self.count * self.batch
+    }
+
+    /// The lowest and the highest offset that an index selects, from the first lane of a batch on.
     fn reach(&self) -> (isize, isize) {
         let components = self.building.components.iter();
-        let ends =
-            components.map(|component| component.step * component.len.saturating_sub(1) as isize);
+        let axes = components.map(|component| (component.step, component.len));
+        let axes = axes.chain([(self.beside.step.selected, self.batch)]);
+        let ends = axes.map(|(step, len)| step * len.saturating_sub(1) as isize);
         ends.fold((0, 0), |(lowest, highest), end| (lowest + end.min(0), highest + end.max(0)))
     }
 
     fn buffers<K>(&self, lowest: isize, bits: u32) -> Result<Buffers<K>> {
-        let count = self.count;
+        let count = self.updates();
         let evenly = match &self.entries[..] {
-            [] => Some(0),
-            [entries] => Some(entries.step.listed),
+            [entries] if self.batch == 1 => Some(entries.step.listed).filter(|step| *step != 0),
             _ => None,
         };
         let places = if evenly.is_some() { 0 } else { count };
@@ -179,7 +210,9 @@ impl<'s> Sparse<'s> {
 
     /// Reduces all lanes. Returns false if the policy refuses an index out of bounds.
     fn fold<K: Key>(&self, lowest: isize, bits: u32) -> Result<bool> {
-        let (parts, units) = (self.parts, iterations(&self.lanes) * self.pieces);
+        let Sparse { beside, batch, row, pieces, parts, .. } = *self;
+        let batches = beside.len.div_ceil(batch);
+        let units = iterations(&self.lanes) * batches * pieces;
         let mut buffers = reserved(parts)?;
         for _ in 0..parts {
             buffers.push(Mutex::new(self.buffers::<K>(lowest, bits)?));
@@ -188,55 +221,47 @@ impl<'s> Sparse<'s> {
         parallel::run(parts, &|part| {
             let Ok(mut buffers) = buffers[part].lock() else { return };
             let units = parallel::share(units, parts, part);
-            let (mut walk, _) = Walk::new(
-                self.entries.clone(),
-                self.building.components.clone(),
-                Order::Selected(0),
-            );
             for unit in units {
-                let lane = unit / self.pieces;
-                let (at, _) = Cursor::new(&self.lanes, Offsets::ZERO, lane).take(1);
-                walk.base = Offsets { indices: at.indices, ..Offsets::ZERO };
-                if !self.collect(&walk, &mut buffers.collect, &outside) {
+                let (lane, piece) = (unit / pieces, unit % pieces);
+                let (at, _) = Cursor::new(&self.lanes, Offsets::ZERO, lane / batches).take(1);
+                let first = lane % batches * batch;
+                let at = at.after(first, beside.step);
+                let lanes = Loop { len: batch.min(beside.len - first), ..beside };
+                let piece = parallel::share(row.len, pieces, piece);
+                let row = Loop { len: piece.len(), ..row };
+                if !self.collect(at, lanes, &mut buffers.collect) {
+                    return outside.store(true, Ordering::Relaxed);
+                }
+                if outside.load(Ordering::Relaxed) {
                     return;
                 }
-                let piece = parallel::share(self.row.len, self.pieces, unit % self.pieces);
-                let row = Loop { len: piece.len(), ..self.row };
-                self.fold_lane(at.after(piece.start, row.step), row, &mut buffers);
+                self.fold_lanes(at.after(piece.start, row.step), row, &mut buffers);
             }
         });
         Ok(!outside.into_inner())
     }
 
-    /// Collects the updates of a lane. Returns false if the policy refuses an index out of bounds,
-    /// of this lane or of another part's.
-    fn collect<K: Key>(&self, walk: &Walk, collect: &mut Collect<K>, outside: &AtomicBool) -> bool {
+    /// Collects the updates of the lanes from `at` on. Returns false if the policy refuses an index
+    /// out of bounds.
+    fn collect<K: Key>(&self, at: Offsets, lanes: Loop, collect: &mut Collect<K>) -> bool {
         if let Ok(mut pending) = collect.pending.lock() {
             pending.keys.clear();
             pending.places.clear();
         }
-        let run = Run {
-            walk,
-            indices: Some(&self.building.indices),
-            policy: self.building.policy,
-            selected: std::ptr::null_mut(),
-            listed: std::ptr::null_mut(),
-            size: self.building.size,
-            kernel: collect,
-            spread: false,
-            outside,
-        };
-        // SAFETY: the loops are those over a lane's indices, and the kernel `Collect` accesses
-        // neither array.
+        let building = self.building;
+        let loops = self.entries.iter().copied().chain([lanes]).collect();
+        let from = Offsets { indices: at.indices, ..Offsets::ZERO };
+        let nowhere = (std::ptr::null_mut(), std::ptr::null(), building.size);
+        // SAFETY: the loops are those over the indices of these lanes, and the kernel `Collect`
+        // accesses neither array.
         #[allow(unsafe_code)]
         unsafe {
-            run.run(Cut::Entries(1), 1);
+            building.walk(loops, building.components, from, nowhere, collect)
         }
-        !outside.load(Ordering::Relaxed)
     }
 
-    /// Reduces the updates of one lane, or of a piece of a row of lanes, that were collected.
-    fn fold_lane<K: Key>(&self, at: Offsets, row: Loop, buffers: &mut Buffers<K>) {
+    /// Reduces the updates of lanes, or of a piece of a row of them, that were collected.
+    fn fold_lanes<K: Key>(&self, at: Offsets, row: Loop, buffers: &mut Buffers<K>) {
         let Buffers { collect, touched } = buffers;
         let Collect { lowest, bits, evenly, .. } = *collect;
         let Ok(mut pending) = collect.pending.lock() else { return };
