@@ -17,7 +17,7 @@ use super::indexed::is_chunk;
 use super::indices::Indices;
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
-use super::walk::{Axes, Components, Loop, Offsets, Order, Walk};
+use super::walk::{Axes, Components, Loop, Offsets, Order, Walk, is_inside};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::reduction::Reduction;
@@ -295,8 +295,7 @@ fn is_sparse(walk: &Walk, beside: bool) -> bool {
     // The innermost of the loops that share their indices: what sorting serves at once.
     let shared = walk.loops.iter().filter(|level| !level.reads_indices());
     let row = shared.min_by_key(|level| level.step.selected.unsigned_abs());
-    let across = walk.components.iter().map(|component| component.step.unsigned_abs()).min();
-    let inside = row.map(|row| row.step.selected.unsigned_abs()) < across;
+    let inside = row.is_some_and(|row| is_inside(&walk.components, row));
     let row = row.map_or(1, |row| row.len);
     let within = |part: usize| {
         targets.saturating_mul(row) <= of_caches(|caches| caches.last, 1 << 14) / part

@@ -4,6 +4,10 @@ use super::{BLOCK, Places, Steps, Tile};
 use crate::memory::cpu;
 use crate::threshold::threshold;
 
+/// Number of iterations of the outer loop of a block, in which it changes places with a loop inside
+/// it. What they select stays in L1.
+const ITERATIONS: usize = threshold(64, 5);
+
 /// How [`Tile::each`] runs many iterations of the outer loop, or few entries in each of them.
 enum Way {
     /// With a prefetch of what is selected that many iterations later: iterations are far from each
@@ -132,8 +136,6 @@ impl Tile<'_> {
     /// lines would be in use at once, in more pages.
     #[inline(never)]
     fn each_by_entry(&self, step: isize, visit: &impl Fn(*mut u8, *mut u8)) {
-        /// Number of iterations of a block. What they select stays in L1.
-        const ITERATIONS: usize = threshold(64, 5);
         for first in (0..self.outer.len).step_by(ITERATIONS) {
             let (selected, mut listed) = self.iteration(first);
             let count = (self.outer.len - first).min(ITERATIONS);
@@ -266,8 +268,6 @@ impl Tile<'_> {
     /// Calls `run` with tiles that together are this one: the outer and the inner loop change
     /// places, in blocks of iterations of the outer loop.
     fn exchanged(&self, run: &dyn Fn(&Tile<'_>)) {
-        /// Number of iterations of a block. What they select stays in L1.
-        const ITERATIONS: usize = threshold(64, 5);
         for first in (0..self.outer.len).step_by(ITERATIONS) {
             let (mut selected, mut listed) = self.iteration(first);
             let inner = Steps { len: (self.outer.len - first).min(ITERATIONS), ..self.outer };

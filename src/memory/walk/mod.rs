@@ -29,7 +29,7 @@ mod order;
 mod tests;
 
 pub(super) use cursor::{Cursor, iterations};
-pub(super) use order::{FEW, Order, Walk, is_far, is_spread, merge};
+pub(super) use order::{FEW, Order, Walk, is_far, is_inside, is_spread, merge};
 use smallvec::SmallVec;
 
 use super::strided::Layout;

@@ -250,6 +250,13 @@ pub(in crate::memory) fn is_far(components: &[Component], row: usize) -> bool {
     reach(components) >= of_caches(part, 512)
 }
 
+/// Whether iterations of a loop that follow each other are closer in the selected array than
+/// adjacent positions along the selected axes: each index then selects among rows of them.
+pub(in crate::memory) fn is_inside(components: &[Component], level: &Loop) -> bool {
+    let across = components.iter().map(|component| component.step.unsigned_abs()).min();
+    Some(level.step.selected.unsigned_abs()) < across
+}
+
 /// The number of bytes that the longest of the selected axes spans.
 fn reach(components: &[Component]) -> usize {
     let span = |component: &Component| component.len.saturating_mul(component.step.unsigned_abs());

@@ -22,7 +22,7 @@ use crate::memory::alloc::{repeated, reserved};
 use crate::memory::combine::apply::elements;
 use crate::memory::combine::kernels::Plain;
 use crate::memory::tile::{Kernel, Tile};
-use crate::memory::walk::{Component, Cursor, Loop, Loops, Offsets, iterations, merge};
+use crate::memory::walk::{Component, Cursor, Loop, Loops, Offsets, is_inside, iterations, merge};
 use crate::parallel::{self, Cost};
 use crate::sync::{AtomicBool, Mutex};
 use crate::threshold::threshold;
@@ -65,7 +65,7 @@ impl<'l> RowsByTarget<'l> {
         let mut lanes = lanes.clone();
         let (row, size) = (lanes.pop()?, building.size as isize);
         let dense = row.step.selected == size && row.step.listed == size && !row.reads_indices();
-        let inside = building.is_inside(&row);
+        let inside = is_inside(building.components, &row);
         let entries: Loops = building.entries().collect();
         let updates = iterations(&entries);
         let many =

@@ -57,7 +57,7 @@ use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::Indices;
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{
-    Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, iterations, merge,
+    Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, is_inside, iterations, merge,
 };
 use crate::parallel::{self, Cost};
 use crate::reduction::Reduction;
@@ -128,13 +128,6 @@ impl Building<'_> {
     /// The loops over updates.
     fn entries(&self) -> impl Iterator<Item = Loop> {
         self.loops.iter().copied().filter(|level| level.entries)
-    }
-
-    /// Whether adjacent lanes of a loop are closer in the target than adjacent targets of a lane:
-    /// each index then selects among rows of lanes.
-    fn is_inside(&self, lanes: &Loop) -> bool {
-        let across = self.components.iter().map(|component| component.step.unsigned_abs()).min();
-        Some(lanes.step.selected.unsigned_abs()) < across
     }
 
     /// Runs a kernel over `selected` and `listed`, whose elements have `size` bytes, from the
@@ -208,7 +201,7 @@ pub(in crate::memory) fn fold_wide(building: &Building<'_>) -> Result<bool> {
         return sparse::fold(building, &by_element, &lanes);
     }
     let row = lanes.pop().unwrap_or(Loop::ONCE);
-    let inside = building.is_inside(&row);
+    let inside = is_inside(building.components, &row);
     let rows = inside && !row.reads_indices() && row.len >= WIDE_ROW;
     let mut extent = extent(rows);
     let significant = building.kernels.significant().zip(extent.scan_limit());
@@ -236,7 +229,7 @@ struct SlotPlan<'p> {
     lanes: Loops,
     outer: Loop,
     row: Loop,
-    /// Whether `row` [is inside](Building::is_inside) what the indices select.
+    /// Whether `row` [is inside](is_inside) what the indices select.
     inside: bool,
     /// Whether each index selects a whole row, whose updates are counted once.
     rows: bool,

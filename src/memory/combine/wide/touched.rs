@@ -29,7 +29,7 @@ pub(super) struct TouchedBuffers {
 }
 
 impl TouchedBuffers {
-    /// Buffers for at most `updates` updates of rows of up to `row` elements of a time.
+    /// Buffers for at most `updates` updates of rows of up to `row` elements.
     pub(super) fn new(wide: &Wide, updates: usize, row: usize) -> Result<Self> {
         let (most, slots) = (updates.min(MOST), row.saturating_mul(wide.slot).max(1));
         let max_targets = (separate_slot_bytes() / slots).clamp(1, most.max(1));
@@ -95,10 +95,10 @@ impl<'t> Touched<'t> {
             }
             self.buffers.targets.push(target);
         }
-        if self.buffers.slots.len() == self.buffers.slots.capacity().min(MOST) {
+        if self.buffers.slots.len() == self.buffers.slots.capacity() {
             self.add();
         }
-        let slots = (self.buffers.targets.len() - 1) * self.row.len * self.wide.slot;
+        let slots = self.slots_before(self.buffers.targets.len() - 1);
         self.buffers.slots.push(slots as isize);
         self.buffers.places.push(place);
     }
@@ -117,7 +117,7 @@ impl<'t> Touched<'t> {
                 self.copy::<false>(held, 0);
             } else {
                 for (number, target) in self.targets_from(0) {
-                    let slots = slots.wrapping_add(number * row.len * wide.slot);
+                    let slots = slots.wrapping_add(self.slots_before(number));
                     wide.finish(slots, target, row.step.selected, row.len, init);
                 }
             }
@@ -131,7 +131,7 @@ impl<'t> Touched<'t> {
         let Touched { building, wide, row, started, .. } = *self;
         let (slots, held) = self.memory();
         let new = self.buffers.targets.len() - started;
-        let slot_of = |number: usize| slots.wrapping_add(number * row.len * wide.slot);
+        let slot_of = |number: usize| slots.wrapping_add(self.slots_before(number));
         let inner = Steps { len: row.len, selected: wide.slot as isize, listed: row.step.listed };
         let entries = (&self.buffers.slots[..], Places::Each(&self.buffers.places));
         let updates = Tile::of_entries((slots, self.listed), entries, inner, building.size);
@@ -151,7 +151,7 @@ impl<'t> Touched<'t> {
                     wide.start(target, row.step.selected, slot_of(number), row.len);
                 }
             }
-            if !building.init && new > 0 {
+            if !building.init {
                 ClearSlots(wide).run(&empty);
             }
             AddToSlots(wide).run(&updates);
@@ -159,6 +159,11 @@ impl<'t> Touched<'t> {
         self.started = self.buffers.targets.len();
         self.buffers.slots.clear();
         self.buffers.places.clear();
+    }
+
+    /// The bytes of the slots before those of target number `number`.
+    fn slots_before(&self, number: usize) -> usize {
+        number * self.row.len * self.wide.slot
     }
 
     /// The addresses of the slots, and of the elements of short rows.
