@@ -24,29 +24,26 @@ use std::time::Instant;
 use half::{bf16, f16};
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, IxDyn, Slice};
 use opkernels::{
-    Gather, GatherElementsExt, GatherExt, GatherNdExt, ReduceElement, Reduction, RollExt, Scatter,
+    GatherElementsExt, GatherExt, GatherNdExt, ReduceElement, Reduction, RollExt, Scatter,
     ScatterElements, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt,
 };
-use rayon::ThreadPool;
+use opkernels_workloads::harness::{THREADS, pool};
 
 /// Seconds for each number of threads, at least.
 const TIME: f64 = 0.04;
 
 fn main() {
-    let pools = [1, 2].map(|threads| {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads")
-    });
     for line in std::io::stdin().lock().lines() {
         let line = line.expect("a line of text");
         let work = Work::parse(&line).unwrap_or_else(|| panic!("not a description: {line}"));
         let (times, checksum) = match work.element.as_str() {
-            "f32" => work.measure::<f32>(&pools),
-            "f64" => work.measure::<f64>(&pools),
-            "f16" => work.measure::<f16>(&pools),
-            "bf16" => work.measure::<bf16>(&pools),
-            "i64" => work.measure::<i64>(&pools),
-            "i32" => work.measure::<i32>(&pools),
-            "u8" => work.measure::<u8>(&pools),
+            "f32" => work.measure::<f32>(),
+            "f64" => work.measure::<f64>(),
+            "f16" => work.measure::<f16>(),
+            "bf16" => work.measure::<bf16>(),
+            "i64" => work.measure::<i64>(),
+            "i32" => work.measure::<i32>(),
+            "u8" => work.measure::<u8>(),
             other => panic!("no element type {other}"),
         };
         println!("{:.0} {:.0} {checksum}", times[0], times[1]);
@@ -169,117 +166,93 @@ impl Work {
         }
     }
 
-    /// Nanoseconds on each pool, and the checksum of the result of one call.
-    fn measure<T: Number>(&self, pools: &[ThreadPool; 2]) -> ([f64; 2], i64) {
+    /// Nanoseconds on one thread and on two, and the checksum of the result of one call.
+    fn measure<T: Number>(&self) -> ([f64; 2], i64) {
         let mut memory = elements::<T>(&self.memory_shape());
         match self.operation.as_str() {
-            "gather" | "gather_elements" | "gather_nd" | "roll" => {
-                self.measure_reads(&self.view(&memory), pools)
-            }
-            _ => self.measure_writes(self.view_mut(&mut memory), pools),
+            "gather_nd" | "roll" => self.measure_returned(&self.view(&memory)),
+            "gather" | "gather_elements" => self.measure_into(&self.view(&memory)),
+            _ => self.measure_inplace(self.view_mut(&mut memory)),
         }
     }
 
-    fn measure_reads<T: Number>(
-        &self,
-        data: &ArrayViewD<'_, T>,
-        pools: &[ThreadPool; 2],
-    ) -> ([f64; 2], i64) {
-        let axis = self.axis[0] as usize;
-        match self.operation.as_str() {
-            "gather" => {
-                let indices = self.indices(1, &self.index_shape(), self.shape[axis]);
-                let mut output = data.gather(&indices, Axis(axis)).expect("memory");
-                let sum = checksum(&output.view());
-                let gather = Gather::along(Axis(axis));
-                let call = || data.gather_into(&indices, gather, &mut output).expect("in bounds");
-                (times(pools, call), sum)
-            }
-            "gather_elements" => {
-                let indices = self.indices(1, &self.index_shape(), self.shape[axis]);
-                let mut output = data.gather_elements(&indices, Axis(axis)).expect("memory");
-                let sum = checksum(&output.view());
-                let call = || {
-                    data.gather_elements_into(&indices, Axis(axis), &mut output)
-                        .expect("in bounds");
-                };
-                (times(pools, call), sum)
-            }
-            "gather_nd" => {
-                let tuples = self.tuples(axis);
-                let sum = checksum(&data.gather_nd(&tuples).expect("memory").view());
-                (times(pools, || drop(black_box(data.gather_nd(&tuples)))), sum)
-            }
-            _ => {
-                let roll = || data.roll(&self.indices, &self.axis);
-                let sum = checksum(&roll().expect("memory").view());
-                (times(pools, || drop(black_box(roll()))), sum)
-            }
-        }
-    }
-
-    fn measure_writes<T: Number>(
-        &self,
-        mut target: ArrayViewMutD<'_, T>,
-        pools: &[ThreadPool; 2],
-    ) -> ([f64; 2], i64) {
-        let axis = self.axis[0] as usize;
-        let ones = |shape: &[usize]| ArrayD::from_elem(IxDyn(shape), T::from(1).expect("small"));
-        // The first call makes the result that is compared, the others only take their time.
-        let mut sum = None;
-        let mut note = |target: &ArrayViewMutD<'_, T>| {
-            sum.get_or_insert_with(|| checksum(&target.view()));
+    fn measure_returned<T: Number>(&self, data: &ArrayViewD<'_, T>) -> ([f64; 2], i64) {
+        let call: Box<dyn Fn() -> ArrayD<T> + Sync> = if self.operation == "roll" {
+            Box::new(|| data.roll(&self.indices, &self.axis).expect("memory"))
+        } else {
+            let tuples = self.tuples(self.axis[0] as usize);
+            Box::new(move || data.gather_nd(&tuples).expect("in bounds"))
         };
-        let times = match self.operation.as_str() {
+        let sum = checksum(&call().view());
+        (times(|| drop(black_box(call()))), sum)
+    }
+
+    fn measure_into<T: Number>(&self, data: &ArrayViewD<'_, T>) -> ([f64; 2], i64) {
+        let axis = Axis(self.axis[0] as usize);
+        let indices = self.indices(1, &self.index_shape(), self.shape[axis.0]);
+        if self.operation == "gather" {
+            let mut output = data.gather(&indices, axis).expect("in bounds");
+            let sum = checksum(&output.view());
+            let call = || data.gather_into(&indices, axis, &mut output).expect("in bounds");
+            (times(call), sum)
+        } else {
+            let mut output = data.gather_elements(&indices, axis).expect("in bounds");
+            let sum = checksum(&output.view());
+            let call = || {
+                data.gather_elements_into(&indices, axis, &mut output).expect("in bounds");
+            };
+            (times(call), sum)
+        }
+    }
+
+    fn measure_inplace<T: Number>(&self, mut target: ArrayViewMutD<'_, T>) -> ([f64; 2], i64) {
+        type Call<T> = Box<dyn Fn(&mut ArrayViewMutD<'_, T>) + Sync>;
+        let (axis, reduction) = (self.axis[0] as usize, self.reduction);
+        let ones = |shape: &[usize]| ArrayD::from_elem(IxDyn(shape), T::from(1).expect("small"));
+        let call: Call<T> = match self.operation.as_str() {
             "scatter" => {
                 let indices = self.indices(1, &self.index_shape(), self.shape[axis]);
                 let mut shape = self.shape.clone();
                 shape[axis] = indices.len();
                 let updates = ones(&shape);
-                let scatter = Scatter::along(Axis(axis)).reduction(self.reduction);
-                target.scatter_inplace(&indices, &updates, scatter).expect("in bounds");
-                note(&target);
-                times(pools, || {
+                let scatter = Scatter::along(Axis(axis)).reduction(reduction);
+                Box::new(move |target| {
                     target.scatter_inplace(&indices, &updates, scatter).expect("in bounds");
                 })
             }
             "scatter_elements" => {
                 let indices = self.indices(1, &self.index_shape(), self.shape[axis]);
                 let updates = ones(&self.index_shape());
-                let scatter = ScatterElements::along(Axis(axis)).reduction(self.reduction);
-                target.scatter_elements_inplace(&indices, &updates, scatter).expect("in bounds");
-                note(&target);
-                times(pools, || {
-                    target
-                        .scatter_elements_inplace(&indices, &updates, scatter)
-                        .expect("in bounds");
+                let scatter = ScatterElements::along(Axis(axis)).reduction(reduction);
+                Box::new(move |target| {
+                    let done = target.scatter_elements_inplace(&indices, &updates, scatter);
+                    done.expect("in bounds");
                 })
             }
             "scatter_nd" => {
                 let tuples = self.tuples(axis);
-                let mut shape = self.index_shape();
-                shape.extend(&self.shape[axis..]);
-                let updates = ones(&shape);
-                let scatter = ScatterNd::new().reduction(self.reduction);
-                target.scatter_nd_inplace(&tuples, &updates, scatter).expect("in bounds");
-                note(&target);
-                times(pools, || {
+                let updates = ones(&[&self.index_shape(), &self.shape[axis..]].concat());
+                let scatter = ScatterNd::new().reduction(reduction);
+                Box::new(move |target| {
                     target.scatter_nd_inplace(&tuples, &updates, scatter).expect("in bounds");
                 })
             }
             other => panic!("no operation {other}"),
         };
-        (times, sum.unwrap_or(0))
+        // The first call makes the result that is compared, the others only take their time.
+        call(&mut target);
+        let sum = checksum(&target.view());
+        (times(|| call(&mut target)), sum)
     }
 }
 
-/// The least nanoseconds of a call on each pool.
-fn times(pools: &[ThreadPool; 2], mut call: impl FnMut() + Send) -> [f64; 2] {
-    pools.each_ref().map(|pool| pool.install(|| least(&mut call)))
+/// The least nanoseconds of a call on one thread and on two.
+fn times(mut call: impl FnMut() + Send) -> [f64; 2] {
+    THREADS.map(|threads| pool(threads).install(|| least(&mut call)))
 }
 
 /// The least nanoseconds of a call; short ones are timed many at once.
-fn least(call: &mut (impl FnMut() + ?Sized)) -> f64 {
+fn least(mut call: impl FnMut()) -> f64 {
     const SHORTEST: f64 = 2e-5;
     call();
     let (start, mut least, mut batch, mut runs) = (Instant::now(), f64::MAX, 1, 0);

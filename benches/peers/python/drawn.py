@@ -23,6 +23,8 @@ import warnings
 import numpy as np
 import torch
 
+from timing import minimum
+
 BENCHES = pathlib.Path(__file__).resolve().parents[2]
 TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
          "i64": torch.int64, "i32": torch.int32, "u8": torch.uint8}
@@ -148,22 +150,6 @@ def checksum(tensor):
     return int((values * (torch.arange(values.numel()) % 97 + 1)).sum())
 
 
-def least(call):
-    """The least nanoseconds of a call; short ones are timed many at once."""
-    call()
-    start, best, batch, runs = time.perf_counter(), math.inf, 1, 0
-    while time.perf_counter() - start < SECONDS or runs < 3:
-        before = time.perf_counter_ns()
-        for _ in range(batch):
-            call()
-        nanoseconds = time.perf_counter_ns() - before
-        if nanoseconds < 20_000:
-            batch *= 2
-        else:
-            best, runs = min(best, nanoseconds / batch), runs + 1
-    return best
-
-
 class Ours:
     def __init__(self):
         command = ["cargo", "bench", "--quiet", "--bench", "asked"]
@@ -187,7 +173,8 @@ def measure(work, ours):
         times = []
         for threads in (1, 2):
             torch.set_num_threads(threads)
-            times.append(least(call))
+            call()  # Starts the threads; a first call this long would decide how many are timed at once.
+            times.append(minimum(call, SECONDS, fewest_rounds=3))
     except (RuntimeError, NotImplementedError) as error:
         return f"PyTorch refuses: {' '.join(str(error).split())[:80]}"
     del call, result, answer

@@ -11,7 +11,6 @@ exists; of several idioms of one form the fastest is kept.
 import argparse
 import csv
 import os
-import time
 
 PEERS = ("numpy", "torch", "onnxruntime", "openvino", "jax")
 
@@ -40,23 +39,8 @@ limit_threads(ARGUMENTS.peer, ARGUMENTS.threads)
 import numpy as np  # noqa: E402
 
 from libraries import LIBRARIES  # noqa: E402
+from timing import minimum  # noqa: E402
 from workloads import WORKLOADS  # noqa: E402
-
-
-def minimum(call, seconds):
-    """Nanoseconds a call; tiny ones are timed many at once, or it is the clock that is timed."""
-    start = time.perf_counter_ns()
-    call()
-    repeats = max(1, min(2000, 20_000 // max(1, time.perf_counter_ns() - start)))
-    best, rounds = float("inf"), 0
-    end = time.perf_counter() + seconds
-    while rounds < 7 or time.perf_counter() < end:
-        start = time.perf_counter_ns()
-        for _ in range(repeats):
-            call()
-        best = min(best, (time.perf_counter_ns() - start) / repeats)
-        rounds += 1
-    return best
 
 
 def agrees(answer, work):
