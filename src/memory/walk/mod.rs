@@ -27,6 +27,7 @@ mod cursor;
 mod order;
 #[cfg(test)]
 mod tests;
+mod tiling;
 
 pub(super) use cursor::{Cursor, iterations};
 pub(super) use order::{FEW, Order, Walk, is_far, is_inside, is_spread, merge};

@@ -4,21 +4,13 @@
 //! their order among themselves. The strides decide: the loop with the shortest steps runs
 //! innermost, so that whole cache lines are used. A gather is ordered by the strides of its
 //! output, a scatter by those of its target.
-//!
-//! Where the strides of the two arrays disagree, as when the rows of a transposed matrix are
-//! gathered, either order touches a new cache line for every element. Then one loop is tiled:
-//!
-//! ```text
-//! for tile in columns by 16          every cache line of the data that a tile
-//!   for k in indices                 touches is used by all indices while it is
-//!     for c in tile                  cached, and 16 neighbouring elements of the
-//!       output[k, c] = data[k, c]    output are written in sequence
-//! ```
+//! Where the strides of the arrays disagree, a loop is tiled ([`tiling`](super::tiling)).
 
 use std::ops::Range;
 
+use super::tiling::{Tiling, tile};
 use super::{Component, Components, Loop, Loops, Offsets, iterations};
-use crate::memory::cpu::{self, Caches, of_caches, transposes};
+use crate::memory::cpu::{self, Caches, of_caches};
 use crate::memory::indices::CHUNK;
 use crate::parallel;
 use crate::threshold::threshold;
@@ -195,7 +187,7 @@ impl Walk {
         if iterations(&self.loops) <= FEW {
             return None;
         }
-        tile(&mut self.loops, SortKeys::new(&self.components), order)
+        tile(&mut self.loops, &self.components, order)
     }
 
     /// The walk over the iterations of a tiled loop that make no whole tile.
@@ -258,7 +250,7 @@ pub(in crate::memory) fn is_inside(components: &[Component], level: &Loop) -> bo
 }
 
 /// The number of bytes that the longest of the selected axes spans.
-fn reach(components: &[Component]) -> usize {
+pub(super) fn reach(components: &[Component]) -> usize {
     let span = |component: &Component| component.len.saturating_mul(component.step.unsigned_abs());
     components.iter().map(span).max().unwrap_or(0)
 }
@@ -289,12 +281,9 @@ impl Walk {
     }
 }
 
-/// Bytes of a cache line.
-const LINE: usize = threshold(64, 16);
-
 /// The keys by which loops are sorted: distances in bytes from one iteration to the next.
 #[derive(Clone, Copy)]
-struct SortKeys {
+pub(super) struct SortKeys {
     /// The key in the selected array of loops over entries: the least step, other than 0, of a
     /// selected axis; 0 where there is none.
     entry_step: usize,
@@ -302,7 +291,7 @@ struct SortKeys {
 
 impl SortKeys {
     #[inline]
-    fn new(components: &[Component]) -> Self {
+    pub(super) fn new(components: &[Component]) -> Self {
         let steps = components.iter().map(|component| component.step.unsigned_abs());
         SortKeys { entry_step: steps.filter(|&step| step != 0).min().unwrap_or(0) }
     }
@@ -325,12 +314,12 @@ impl SortKeys {
     }
 
     /// The distance between iterations of a loop in the selected array.
-    fn selected(self, level: &Loop) -> usize {
+    pub(super) fn selected(self, level: &Loop) -> usize {
         if level.entries { self.entry_step } else { level.step.selected.unsigned_abs() }
     }
 
     /// The distance between iterations of a loop in the listed array.
-    fn listed(self, level: &Loop) -> usize {
+    pub(super) fn listed(self, level: &Loop) -> usize {
         level.step.listed.unsigned_abs()
     }
 }
@@ -363,105 +352,4 @@ pub(in crate::memory) fn merge(loops: &mut Loops) {
         }
         None => false,
     });
-}
-
-/// How a loop was tiled.
-#[derive(Clone, Copy)]
-struct Tiling {
-    /// The index of the loop over whole tiles.
-    tiles: usize,
-    /// The number of iterations that make no whole tile.
-    remainder: usize,
-    /// Offsets in bytes at which these iterations start.
-    base: Offsets,
-}
-
-/// Bytes of a row of a tile of updates that the kernel transposes.
-const WIDE: usize = threshold(256, 32);
-
-/// The number of iterations of a tile, whose elements are `step` bytes from one iteration to the
-/// next: as many as share a cache line, within fixed bounds.
-fn tile_len(step: usize) -> usize {
-    (LINE / step.max(1)).clamp(threshold(8, 2), threshold(32, 4))
-}
-
-/// Whether two loops run over a matrix that is transposed between the selected and the listed
-/// array, of elements of a size that kernels transpose in blocks.
-///
-/// `fastest_selected` and `fastest_listed` are the indices of the loops with the shortest steps
-/// in the respective array. Either all entries are iterations of the second of them, or each
-/// entry selects a matrix of its own, or there are no entries.
-fn is_transposed(
-    loops: &[Loop],
-    [fastest_selected, fastest_listed]: [usize; 2],
-    keys: SortKeys,
-    size: usize,
-) -> bool {
-    /// Shorter runs that share an index are put together with others in one tile, at offsets
-    /// without a constant stride (`LONG_RUN` in `indexed.rs`).
-    const RUN: usize = 16;
-    let reading = loops.iter().filter(|level| level.reads_indices()).count();
-    let (across, down) = (&loops[fastest_selected], &loops[fastest_listed]);
-    let (near, far) = (keys.selected(across), keys.selected(down));
-    let runs = if down.reads_indices() { reading == 1 } else { reading == 0 || across.len >= RUN };
-    let dense = down.step.listed == size as isize && near < far;
-    dense && runs && !across.reads_indices() && transposes(size, near, !down.reads_indices())
-}
-
-/// Tiles a loop where the strides of the two arrays disagree about which loop should run
-/// innermost.
-#[inline(never)]
-fn tile(loops: &mut Loops, keys: SortKeys, order: Order) -> Option<Tiling> {
-    let fastest = |key: &dyn Fn(&Loop) -> usize| {
-        (0..loops.len()).filter(|&at| key(&loops[at]) != 0).min_by_key(|&at| key(&loops[at]))
-    };
-    let fastest_selected = fastest(&|level| keys.selected(level))?;
-    let fastest_listed = fastest(&|level| keys.listed(level))?;
-    let pair = [fastest_selected, fastest_listed];
-    let (Order::Listed(size) | Order::Selected(size)) = order;
-    let scatters = matches!(order, Order::Selected(_));
-    let (across, down) = (&loops[fastest_selected], &loops[fastest_listed]);
-    let blocks = is_transposed(loops, pair, keys, size)
-        && (!scatters || across.step.selected == size as isize);
-    let disagree = fastest_selected != fastest_listed
-        && keys.selected(down) >= LINE
-        && keys.listed(across) >= LINE
-        && keys.selected(across) < LINE
-        && keys.listed(down) < LINE;
-    if !disagree && !blocks {
-        return None;
-    }
-    let (tiled, partner) = if !loops[fastest_listed].reads_indices() {
-        (fastest_listed, fastest_selected)
-    } else if !loops[fastest_selected].entries {
-        (fastest_selected, fastest_listed)
-    } else {
-        return None;
-    };
-    let last_entries = loops.iter().rposition(|level| level.entries);
-    if scatters && loops[partner].entries && last_entries != Some(partner) {
-        return None;
-    }
-    let (tiled_loop, partner_loop) = (loops[tiled], loops[partner]);
-    loops.remove(tiled.max(partner));
-    loops.remove(tiled.min(partner));
-    if tiled_loop.reads_indices() && partner_loop.reads_indices() {
-        // Each element has its own index: lane by lane, so that the cache lines of a lane stay
-        // in L2 until the next lane uses them. Tiles would make runs of only a few contiguous
-        // updates or results.
-        loops.extend([tiled_loop, partner_loop]);
-        return None;
-    }
-    let step = keys.listed(&tiled_loop).min(keys.selected(&tiled_loop));
-    let len = if blocks && scatters { WIDE / size } else { tile_len(step) };
-    if (blocks && !scatters) || tiled_loop.len < 2 * len {
-        loops.extend([partner_loop, tiled_loop]);
-        return None;
-    }
-    let tiles = tiled_loop.len / len;
-    let base = Offsets::ZERO.after(tiles * len, tiled_loop.step);
-    let outer = Loop { len: tiles, step: Offsets::ZERO.after(len, tiled_loop.step), ..tiled_loop };
-    let position = loops.len();
-    loops.extend([outer, partner_loop, Loop { len, ..tiled_loop }]);
-    Some(Tiling { tiles: position, remainder: tiled_loop.len % len, base })
 }
