@@ -206,7 +206,7 @@ fn cut(walk: &Walk, row: usize, parts: usize) -> (Cut, usize) {
     /// The least size in bytes of rows that are cut: kernels for shorter rows are specialised for
     /// the length of a whole row.
     const CUT_ROW: usize = threshold(2 << 10, 300);
-    let unit = unit(walk.nest());
+    let unit = unit(walk.nest(), parts);
     let mut lens = [
         (Cut::Shared, walk.shared_iterations()),
         (Cut::Entries(unit), walk.entries() / unit),

@@ -370,9 +370,20 @@ pub(super) fn is_chunk(nest: &[Loop]) -> bool {
     iterations(nest) <= if nest.len() > 1 { CHUNK / 4 } else { CHUNK }
 }
 
-/// Number of contiguous entries that are not divided where these loops are cut.
-pub(super) fn unit(nest: &[Loop]) -> usize {
-    short_run(nest).map_or(1, |(run, _)| run.len)
+/// Number of contiguous entries that are not divided where these loops are cut in `parts` parts:
+/// whole runs of the innermost loops, if these are short, and as many of these loops as leave some
+/// pieces for each part. Parts that divide the runs of a loop do not join them to chunks.
+pub(super) fn unit(nest: &[Loop], parts: usize) -> usize {
+    let Some((run, around)) = short_run(nest) else { return 1 };
+    let most = (CHUNK / 4).min(iterations(nest) / parts.saturating_mul(4));
+    let mut unit = run.len;
+    for level in around.iter().rev() {
+        if unit * level.len > most {
+            break;
+        }
+        unit *= level.len;
+    }
+    unit
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ impl Run<'_> {
     /// That of [`run`](Self::run), for each part with its array.
     #[allow(unsafe_code)]
     pub(in crate::memory) unsafe fn run_apart(&self, parts: usize, stride: usize) {
-        let cut = Cut::Entries(unit(self.walk.nest()));
+        let cut = Cut::Entries(unit(self.walk.nest(), parts));
         parallel::run(parts, &|part| {
             let selected = self.selected.wrapping_add(part * stride);
             let own = Run { selected, ..*self };

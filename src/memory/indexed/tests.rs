@@ -80,8 +80,10 @@ fn cut_entries_make_up_all() {
         let loops: Loops = loops.collect();
         let (walk, rest) = Walk::new(loops.clone(), Components::new(), Order::Listed(0));
         assert_eq!((walk.nest(), rest.is_none()), (&loops[..], true));
-        let (unit, whole) = (unit(walk.nest()), iterations(walk.nest()));
+        let whole = iterations(walk.nest());
         for parts in 1..=9 {
+            let unit = unit(walk.nest(), parts);
+            assert!(whole.is_multiple_of(unit));
             let mut end = 0;
             for number in 0..parts {
                 let Part { entries, .. } = Part::of(&walk, Cut::Entries(unit), parts, number);

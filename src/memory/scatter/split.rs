@@ -229,7 +229,7 @@ fn bands(nest: &[Loop], max_parts: usize) -> (usize, usize) {
 fn cut(walk: &Walk, row: usize, max_parts: usize) -> (Cut, usize) {
     let whole = (Cut::Entries(1), 1);
     let ordered = walk.nest().iter().position(|level| level.entries).unwrap_or(walk.nest().len());
-    let unit = iterations(&walk.nest()[ordered..]).max(unit(walk.nest()));
+    let unit = iterations(&walk.nest()[ordered..]).max(unit(walk.nest(), max_parts));
     let (band, bands) = bands(walk.nest(), max_parts);
     let lens = [
         (Cut::Shared, walk.shared_iterations()),

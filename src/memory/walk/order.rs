@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::tiling::{Tiling, tile};
+use super::tiling::tile;
 use super::{Component, Components, Loop, Loops, Offsets, iterations};
 use crate::memory::cpu::{self, Caches, of_caches};
 use crate::memory::indices::CHUNK;
@@ -167,13 +167,18 @@ impl Walk {
     /// that make no whole tile.
     #[inline]
     pub(in crate::memory) fn order(&mut self, order: Order) -> Option<Box<Self>> {
-        let tiling = if self.loops.len() > 1 { self.sort(order) } else { None };
+        if self.loops.len() > 1 {
+            self.sort(order);
+            if iterations(&self.loops) > FEW {
+                return self.tile(order);
+            }
+        }
         self.assign_roles();
-        tiling.filter(|tiling| tiling.remainder > 0).map(|tiling| self.remainder(tiling))
+        None
     }
 
-    /// Sorts the loops, and tiles one where that pays.
-    fn sort(&mut self, order: Order) -> Option<Tiling> {
+    /// Sorts the loops.
+    fn sort(&mut self, order: Order) {
         let moved = match order {
             Order::Listed(_) => sort(&mut self.loops, |level| level.step.listed.unsigned_abs()),
             Order::Selected(_) => {
@@ -184,24 +189,22 @@ impl Walk {
         if moved {
             merge(&mut self.loops);
         }
-        if iterations(&self.loops) <= FEW {
-            return None;
-        }
-        tile(&mut self.loops, &self.components, order)
     }
 
-    /// The walk over the iterations of a tiled loop that make no whole tile.
-    #[cold]
-    fn remainder(&self, tiling: Tiling) -> Box<Self> {
+    /// Tiles a loop where that pays, and returns a walk over the iterations of it that make no
+    /// whole tile.
+    #[inline(never)]
+    fn tile(&mut self, order: Order) -> Option<Box<Self>> {
+        let tiling = tile(&mut self.loops, &self.components, order);
+        self.assign_roles();
+        let tiling = tiling.filter(|tiling| tiling.remainder > 0)?;
         let mut loops = self.loops.clone();
-        loops.remove(tiling.tiles);
-        if let Some(inner) = loops.last_mut() {
-            inner.len = tiling.remainder;
-        }
+        loops[tiling.tile].len = tiling.remainder;
+        let tiles = loops.remove(tiling.tiles);
         let mut remainder = Walk::of(loops, self.components.clone());
-        remainder.base = tiling.base;
+        remainder.base = Offsets::ZERO.after(tiles.len, tiles.step);
         remainder.assign_roles();
-        Box::new(remainder)
+        Some(Box::new(remainder))
     }
 
     /// Divides `loops` into the shared loops, `outer`, `nest` and `inner`.
@@ -329,7 +332,7 @@ impl SortKeys {
 /// The sort is stable. Loops over entries, whose order among themselves must not change in a
 /// scatter, all have the same key there.
 #[inline]
-fn sort(loops: &mut [Loop], key: impl Fn(&Loop) -> usize) -> bool {
+pub(super) fn sort(loops: &mut [Loop], key: impl Fn(&Loop) -> usize) -> bool {
     let mut moved = false;
     for end in 1..loops.len() {
         let mut at = end;

@@ -23,8 +23,8 @@
 
 use std::ops::RangeInclusive;
 
-use super::order::{Order, SortKeys, reach};
-use super::{Component, Loop, Loops, Offsets};
+use super::order::{Order, SortKeys, reach, sort};
+use super::{Component, Loop, Loops, Offsets, iterations};
 use crate::memory::cpu::{of_caches, transposes};
 use crate::threshold::threshold;
 
@@ -36,10 +36,10 @@ const LINE: usize = threshold(64, 16);
 pub(super) struct Tiling {
     /// The index of the loop over whole tiles.
     pub(super) tiles: usize,
+    /// The index of the loop over a tile.
+    pub(super) tile: usize,
     /// The number of iterations that make no whole tile.
     pub(super) remainder: usize,
-    /// Offsets in bytes at which these iterations start.
-    pub(super) base: Offsets,
 }
 
 impl Tiling {
@@ -48,12 +48,12 @@ impl Tiling {
     fn push(loops: &mut Loops, tiled: Loop, within: &[Loop], len: usize) -> Self {
         let tiles = tiled.len / len;
         let step = Offsets::ZERO.after(len, tiled.step);
-        let base = Offsets::ZERO.after(tiles, step);
-        let tiling = Tiling { tiles: loops.len(), remainder: tiled.len % len, base };
+        let outer = loops.len();
+        let tile = outer + 1 + within.len();
         loops.push(Loop { len: tiles, step, ..tiled });
         loops.extend_from_slice(within);
         loops.push(Loop { len, ..tiled });
-        tiling
+        Tiling { tiles: outer, tile, remainder: tiled.len % len }
     }
 }
 
@@ -89,9 +89,7 @@ fn is_transposed(
     dense && runs && !across.reads_indices() && transposes(size, near, !down.reads_indices())
 }
 
-/// Tiles a loop where the strides of the two arrays disagree about which loop should run
-/// innermost.
-#[inline(never)]
+/// Tiles a loop where the strides of the arrays disagree about which loop should run innermost.
 pub(super) fn tile(loops: &mut Loops, components: &[Component], order: Order) -> Option<Tiling> {
     let keys = SortKeys::new(components);
     let fastest = |key: &dyn Fn(&Loop) -> usize| {
@@ -99,31 +97,30 @@ pub(super) fn tile(loops: &mut Loops, components: &[Component], order: Order) ->
     };
     let fastest_selected = fastest(&|level| keys.selected(level))?;
     let fastest_listed = fastest(&|level| keys.listed(level))?;
-    let lists = loops[fastest_listed];
-    if lists.reads_indices() && !lists.entries {
-        if let Some(near) = Near::of(loops, lists, components) {
-            return near.tile(loops, fastest_listed, keys);
-        }
-    }
     let pair = [fastest_selected, fastest_listed];
+    let own_indices = pair.iter().all(|&at| loops[at].reads_indices());
+    if own_indices && fastest_selected != fastest_listed {
+        tile_lists(loops, pair, components, order)
+    } else {
+        tile_pair(loops, pair, keys, order)
+    }
+}
+
+/// [`tile`] for the loops with the shortest steps in the selected and in the listed array, at least
+/// one of which reads no indices.
+fn tile_pair(loops: &mut Loops, pair: [usize; 2], keys: SortKeys, order: Order) -> Option<Tiling> {
+    let [fastest_selected, fastest_listed] = pair;
     let (Order::Listed(size) | Order::Selected(size)) = order;
     let scatters = matches!(order, Order::Selected(_));
     let (across, down) = (&loops[fastest_selected], &loops[fastest_listed]);
     let blocks = is_transposed(loops, pair, keys, size)
         && (!scatters || across.step.selected == size as isize);
-    // Lists of indices and of listed elements are read in sequence even if they are short.
-    let lists_disagree = across.reads_indices() && down.reads_indices();
-    let disagree = fastest_selected != fastest_listed
-        && keys.selected(down) >= LINE
-        && (keys.listed(across) >= LINE || lists_disagree)
-        && keys.selected(across) < LINE
-        && keys.listed(down) < LINE;
-    if !disagree && !blocks {
+    if !disagree(across, down, keys) && !blocks {
         return None;
     }
-    let (tiled, partner) = if !loops[fastest_listed].reads_indices() {
+    let (tiled, partner) = if !down.reads_indices() {
         (fastest_listed, fastest_selected)
-    } else if !loops[fastest_selected].entries {
+    } else if !across.entries {
         (fastest_selected, fastest_listed)
     } else {
         return None;
@@ -132,97 +129,170 @@ pub(super) fn tile(loops: &mut Loops, components: &[Component], order: Order) ->
     if scatters && loops[partner].entries && last_entries != Some(partner) {
         return None;
     }
-    let (tiled_loop, partner_loop) = (loops[tiled], loops[partner]);
-    loops.remove(tiled.max(partner));
-    loops.remove(tiled.min(partner));
-    if tiled_loop.reads_indices() && partner_loop.reads_indices() {
-        // Each element has its own index: lane by lane, so that the cache lines of a lane stay
-        // in L2 until the next lane uses them. Tiles would make runs of only a few contiguous
-        // updates or results.
-        loops.extend([tiled_loop, partner_loop]);
-        return None;
-    }
-    let step = keys.listed(&tiled_loop).min(keys.selected(&tiled_loop));
+    let [tiled, partner] = take_pair(loops, [tiled, partner]);
+    let step = keys.listed(&tiled).min(keys.selected(&tiled));
     let len = if blocks && scatters { WIDE / size } else { tile_len(step) };
-    if (blocks && !scatters) || tiled_loop.len < 2 * len {
-        loops.extend([partner_loop, tiled_loop]);
+    if (blocks && !scatters) || tiled.len < 2 * len {
+        loops.extend([partner, tiled]);
         return None;
     }
-    Some(Tiling::push(loops, tiled_loop, &[partner_loop], len))
+    Some(Tiling::push(loops, tiled, &[partner], len))
 }
 
-/// Number of iterations of a tile along the lists of indices and listed elements.
+/// Whether two loops share cache lines from one iteration to the next in one of the arrays each,
+/// `across` in the selected and `down` in the listed array, and not in the other.
+fn disagree(across: &Loop, down: &Loop, keys: SortKeys) -> bool {
+    across != down
+        && keys.selected(down) >= LINE
+        && keys.listed(across) >= LINE
+        && keys.selected(across) < LINE
+        && keys.listed(down) < LINE
+}
+
+/// Removes two loops and returns them.
+fn take_pair(loops: &mut Loops, [first, second]: [usize; 2]) -> [Loop; 2] {
+    let pair = [loops[first], loops[second]];
+    loops.remove(first.max(second));
+    loops.remove(first.min(second));
+    pair
+}
+
+/// Fewest iterations of the innermost loops together that are a list worth reading in sequence.
+const LIST: usize = threshold(16, 3);
+
+/// [`tile`] if each element has an index of its own, for the loops with the shortest steps in the
+/// selected and in the listed array.
+fn tile_lists(
+    loops: &mut Loops,
+    [across, down]: [usize; 2],
+    components: &[Component],
+    order: Order,
+) -> Option<Tiling> {
+    let keys = SortKeys::new(components);
+    let (fastest_selected, lists) = (loops[across], loops[down]);
+    let contiguous = keys.listed(&lists) < LINE && lists.step.indices.unsigned_abs() < LINE;
+    // The order of several loops over entries must not change.
+    let one = loops.iter().filter(|level| level.entries).count() <= 1;
+    let shares_lines = |level: &&Loop| (1..LINE).contains(&keys.selected(level));
+    let outermost = loops.iter().filter(shares_lines).map(|level| keys.listed(level)).max();
+    if let Some(outermost) = outermost.filter(|_| contiguous && one) {
+        // What is selected by all loops within the outermost one whose iterations share cache
+        // lines: if it stays in the caches until its next iteration, no loop needs another place.
+        let within = loops.iter().filter(|level| keys.listed(level) < outermost);
+        let bytes = selected_elements(within, components).saturating_mul(LINE);
+        sort(loops, |level| keys.listed(level));
+        if bytes <= of_caches(|caches| caches.second / 4, 256) {
+            return None;
+        }
+        if let Some(near) = Near::of(loops, components) {
+            return near.tile(loops, keys);
+        }
+        if lists.len < LIST {
+            return None;
+        }
+        if let Order::Selected(_) = order {
+            sort(loops, |level| keys.selected(level));
+        }
+    }
+    // Lane by lane: the cache lines of a lane stay in L2 until the next lane uses them. Tiles would
+    // make runs of only a few contiguous updates or results.
+    let at = |level: Loop| loops.iter().position(|&other| other == level);
+    let pair @ [_, down] = [at(fastest_selected)?, at(lists)?];
+    let ordered = matches!(order, Order::Selected(_)) && lists.entries;
+    let last_entries = loops.iter().rposition(|level| level.entries);
+    if !fastest_selected.entries
+        && disagree(&fastest_selected, &lists, keys)
+        && (!ordered || last_entries == Some(down))
+    {
+        let pair = take_pair(loops, pair);
+        loops.extend(pair);
+    }
+    None
+}
+
+/// The number of elements, at most, that these loops select: of a loop over entries the whole axes.
+fn selected_elements<'a>(loops: impl Iterator<Item = &'a Loop>, components: &[Component]) -> usize {
+    let axes = || components.iter().map(|axis| axis.len.max(1)).fold(1, usize::saturating_mul);
+    let elements = |level: &Loop| if level.entries { axes() } else { level.len };
+    loops.map(elements).fold(1, usize::saturating_mul)
+}
+
+/// Number of iterations of a tile along lists of indices and listed elements.
 const TILES: RangeInclusive<usize> = threshold(64, 3)..=threshold(2048, 12);
 
 /// Bytes of what such a tile selects, within these bounds.
 const TILE: usize = threshold(128 << 10, 96);
 
-/// The loops that select near each other while the one along the lists, `lists`, stays where it is,
-/// those over entries among them: all loops whose steps in the selected array are at most `step`.
+/// The loops around a list that select near each other, while it stays where it is: those whose
+/// steps in the selected array are at most `step`.
 struct Near {
-    /// The longest step of these loops in the selected array, in bytes.
+    /// The number of the first of the innermost loops that together are a [`LIST`].
+    first: usize,
+    /// The longest step of the loops near each other in the selected array, in bytes.
     step: usize,
-    /// The number of bytes of what one iteration of `lists` selects.
+    /// The number of bytes that these loops select, and those inside the first one of the list, in
+    /// an iteration of this first one.
     bytes: usize,
 }
 
 impl Near {
-    /// The loops near each other, where it pays that they run within a tile of `lists`.
-    fn of(loops: &[Loop], lists: Loop, components: &[Component]) -> Option<Self> {
-        /// The fewest iterations of `lists` that are a list.
-        const LIST: usize = threshold(16, 3);
+    /// The loops near each other, where it pays that they run within a tile of the list. `loops`
+    /// are in the order in which both lists are contiguous.
+    fn of(loops: &[Loop], components: &[Component]) -> Option<Self> {
         /// The most bytes with which it pays always. With more it pays past the caches alone: from
         /// L3 the hardware prefetches long lists better than parts of them.
         const ALWAYS: usize = threshold(1 << 10, 64);
         let keys = SortKeys::new(components);
-        let is_list = lists.len >= LIST
-            && keys.listed(&lists) < LINE
-            && lists.step.indices.unsigned_abs() < LINE;
-        if !is_list {
-            return None;
-        }
+        let is_list = |first: &usize| iterations(&loops[*first..]) >= LIST;
+        let first = (0..loops.len()).rev().find(is_list).unwrap_or(0);
+        let (around, list) = loops.split_at(first);
+        let list_step = keys.selected(&list[0]);
         // A tile of the fewest iterations stays in L2.
         let most = of_caches(|caches| caches.second, 1 << 10) / TILES.start();
-        let mut near = Near { step: 0, bytes: 0 };
+        let (mut step, mut bytes) = (0, 0);
         let further = |step: usize| {
-            let others = loops.iter().filter(|level| keys.selected(level) > step);
+            let others = around.iter().filter(|level| keys.selected(level) > step);
             others.min_by_key(|level| keys.selected(level))
         };
-        while let Some(next) = further(near.step) {
-            let step = keys.selected(next);
-            let bytes =
-                if next.entries { reach(components) } else { step.saturating_mul(next.len) };
-            if step >= keys.selected(&lists) || bytes > most {
+        while let Some(next) = further(step) {
+            let next_step = keys.selected(next);
+            let span = next_step.saturating_mul(next.len);
+            let span = if next.entries { reach(components) } else { span };
+            if next_step >= list_step || span > most {
                 break;
             }
-            near = Near { step, bytes };
+            (step, bytes) = (next_step, span);
         }
-        let far = |level: &Loop| level.entries && keys.selected(level) > near.step;
-        if near.step == 0 || loops.iter().any(far) {
+        let far = |level: &Loop| level.entries && keys.selected(level) > step;
+        if step == 0 || around.iter().any(far) {
             return None;
         }
-        near.bytes = near.bytes.max(LINE).min(keys.selected(&lists));
-        let past_caches =
-            || near.bytes.saturating_mul(lists.len) >= of_caches(|caches| caches.last / 2, 1 << 11);
-        (near.bytes <= ALWAYS || past_caches()).then_some(near)
+        let of_each = selected_elements(list[1..].iter(), components);
+        let bytes = bytes.max(LINE).min(list_step).saturating_mul(of_each);
+        let all = bytes.saturating_mul(list[0].len);
+        let pays = bytes <= ALWAYS || all >= of_caches(|caches| caches.last / 2, 1 << 11);
+        pays.then_some(Near { first, step, bytes })
     }
 
-    /// Puts these loops, in the order they have, and a tile of `lists` inside of the others.
-    /// `lists`, the loop at `along`, is not tiled if L2 has room for what all of it selects.
-    fn tile(self, loops: &mut Loops, along: usize, keys: SortKeys) -> Option<Tiling> {
-        let lists = loops.remove(along);
+    /// Puts these loops, in the order they have, and a tile of the list inside of the others. The
+    /// list is not tiled if L2 has room for what all of it selects, nor along entries, which select
+    /// anywhere.
+    fn tile(self, loops: &mut Loops, keys: SortKeys) -> Option<Tiling> {
+        let list: Loops = loops.drain(self.first..).collect();
         let is_near = |level: &Loop| keys.selected(level) <= self.step;
         let near: Loops = loops.iter().copied().filter(is_near).collect();
         loops.retain(|level| !is_near(level));
+        let along = list[0];
         let len = (TILE / self.bytes).clamp(*TILES.start(), *TILES.end());
-        let small =
-            self.bytes.saturating_mul(lists.len) <= of_caches(|caches| caches.second / 2, 512);
-        if small || lists.len <= len {
+        let all = self.bytes.saturating_mul(along.len);
+        if along.entries || along.len <= len || all <= of_caches(|caches| caches.second / 2, 512) {
             loops.extend(near);
-            loops.push(lists);
+            loops.extend(list);
             return None;
         }
         // Tiles of one length make threads' parts equal, and leave few iterations.
-        Some(Tiling::push(loops, lists, &near, lists.len / lists.len.div_ceil(len)))
+        let tiling = Tiling::push(loops, along, &near, along.len / along.len.div_ceil(len));
+        loops.extend_from_slice(&list[1..]);
+        Some(tiling)
     }
 }
