@@ -20,6 +20,7 @@ mod adds;
 mod bits;
 mod by_target;
 mod counts;
+mod groups;
 #[cfg(feature = "half")]
 mod halves;
 mod integers;
@@ -30,15 +31,12 @@ mod slots;
 mod sparse;
 mod touched;
 
-use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
 
-use smallvec::SmallVec;
-
-use self::adds::{AddToSlots, ClearSlots};
 pub(in crate::memory) use self::bits::Dense;
 use self::by_target::RowsByTarget;
 pub(in crate::memory) use self::counts::{Counts, Divide, count};
+use self::groups::{Group, GroupBuffers};
 pub(crate) use self::integers::significant;
 #[cfg(feature = "half")]
 pub(crate) use self::kinds::half;
@@ -48,7 +46,6 @@ pub(crate) use self::kinds::{
 pub(in crate::memory) use self::kinds::{Extent, Wide};
 pub(crate) use self::slots::divide_row;
 use super::Kernels;
-use super::kernels::Plain;
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::memory::alloc::{repeated, reserved};
@@ -82,6 +79,9 @@ const MIN_LANES: usize = threshold(16, 2);
 /// The same where each index selects a whole row: each group reads all indices
 /// and a part of each row.
 const MIN_LANES_IN_ROWS: usize = threshold(256, 2);
+
+/// Number of lanes of a group, with which it has so much to do that it needs no further loop.
+const ENOUGH_LANES: usize = threshold(256, 4);
 
 /// Number of elements from which on a row is worth a count of its updates.
 pub(in crate::memory) const WIDE_ROW: usize = 4;
@@ -213,21 +213,17 @@ pub(in crate::memory) fn fold_wide(building: &Building<'_>) -> Result<bool> {
         extent.bits = bits.unwrap_or(extent.bits);
     }
     let Some(wide) = wide(extent) else { return Ok(true) };
-    // Iterations that have the same counts may be in one group.
-    let joined = |outer: &Loop| wide.divide_row.is_none() || !outer.reads_indices();
-    let outer = if lanes.last().is_some_and(joined) { lanes.pop() } else { None };
-    let outer = outer.unwrap_or(Loop::ONCE);
-    SlotPlan { building, wide, lanes, outer, row, inside, rows }.fold(updates)
+    SlotPlan { building, wide, lanes, whole: Loops::new(), row, inside, rows }.fold(updates)
 }
 
 /// The layout of the slots, and the loops over the lanes that are cut into groups.
 struct SlotPlan<'p> {
     building: &'p Building<'p>,
     wide: Wide,
-    /// The loops over lanes: the innermost, the one around it if several of its iterations may be
-    /// in one group, and all others.
+    /// The loops over lanes but for the innermost, `row`: those around groups, the innermost of
+    /// which is cut in blocks of its iterations, and those of which each group has all iterations.
     lanes: Loops,
-    outer: Loop,
+    whole: Loops,
     row: Loop,
     /// Whether `row` [is inside](is_inside) what the indices select.
     inside: bool,
@@ -235,44 +231,65 @@ struct SlotPlan<'p> {
     rows: bool,
 }
 
-/// The slots of a group, and counts of the updates of its rows.
-struct GroupBuffers<'b> {
-    slots: &'b mut [MaybeUninit<u128>],
-    counts: Vec<u32>,
-    /// The iteration of the loops around the group whose indices have been counted.
-    counted: Option<usize>,
+/// How the lanes are cut into groups.
+struct Cuts {
+    /// Number of iterations of `SlotPlan::lanes`, and of their cuts in each of these: blocks of
+    /// `depth` iterations of `outer`, and bands of `width` lanes.
+    around: usize,
+    blocks: usize,
+    bands: usize,
+    outer: Loop,
+    depth: usize,
+    width: usize,
+    /// Number of lanes of a group, at most.
+    lanes: usize,
 }
 
 impl SlotPlan<'_> {
-    /// Reduces all lanes, group by group. Returns false if the policy refuses an index.
-    fn fold(&self, updates: usize) -> Result<bool> {
-        let SlotPlan { building, outer, row, .. } = self;
-        let targets = building.targets();
+    /// Cuts the lanes into groups that are as large as slots fit in the cache, but not so large
+    /// that one of `parts` threads has none. Loops that are cut or in groups are taken from `lanes`.
+    fn cut(&mut self, parts: usize, targets: usize) -> Cuts {
         let lane_bytes = targets.saturating_mul(self.wide.slot).max(1);
-        let iterations = iterations(&self.lanes);
-        let lanes = iterations * outer.len * row.len;
-        let cost = Cost::of_near(updates.saturating_mul(lanes)).times(3);
-        let parts = parallel::parts(cost).min(parallel::threads());
-        // Groups are as large as slots fit in the cache, but not so large that a thread has none.
+        let mut around = iterations(&self.lanes);
         let share = |len: usize, around: usize| len.div_ceil(parts.div_ceil(around.max(1)));
         let (bytes, least) = match (self.inside, self.rows) {
             (true, true) => (alternating_slot_bytes(), MIN_LANES_IN_ROWS),
             (true, false) => (alternating_slot_bytes(), MIN_LANES),
             (false, _) => (separate_slot_bytes(), 1),
         };
-        let width = (bytes / lane_bytes).min(share(row.len, iterations * outer.len)).max(least);
-        let width = width.min(row.len);
-        let most = separate_slot_bytes() / lane_bytes.saturating_mul(width);
-        let most = if width == row.len { most.min(share(outer.len, iterations)) } else { 1 };
-        let depth = most.max(1);
-        let (blocks, bands) = (outer.len.div_ceil(depth), row.len.div_ceil(width));
-        let groups = iterations * blocks * bands;
+        let row = self.row.len;
+        let width = (bytes / lane_bytes).min(share(row, around)).max(least).min(row);
+        // Iterations that have the same counts may be in one group.
+        let joined = |outer: &Loop| self.wide.divide_row.is_none() || !outer.reads_indices();
+        let (mut outer, mut depth, mut lanes) = (Loop::ONCE, 1, width);
+        while depth == outer.len && width == row && lanes < ENOUGH_LANES {
+            let Some(next) = self.lanes.last().copied().filter(joined) else { break };
+            self.lanes.pop();
+            if outer.len > 1 {
+                self.whole.push(outer);
+            }
+            (outer, around) = (next, around / next.len);
+            let most = separate_slot_bytes() / lane_bytes.saturating_mul(lanes);
+            depth = most.min(share(outer.len, around)).clamp(1, outer.len);
+            lanes *= depth;
+        }
+        let (blocks, bands) = (outer.len.div_ceil(depth), row.div_ceil(width));
+        Cuts { around, blocks, bands, outer, depth, width, lanes }
+    }
+
+    /// Reduces all lanes, group by group. Returns false if the policy refuses an index.
+    fn fold(mut self, updates: usize) -> Result<bool> {
+        let targets = self.building.targets();
+        let lanes = iterations(&self.lanes) * self.row.len;
+        let cost = Cost::of_near(updates.saturating_mul(lanes)).times(3);
+        let parts = parallel::parts(cost).min(parallel::threads());
+        let Cuts { around, blocks, bands, outer, depth, width, lanes } = self.cut(parts, targets);
+        let groups = around * blocks * bands;
         let parts = parts.min(groups);
         // One allocation for all parts: with one each, glibc returns the memory to the system when
         // the call ends, and its pages are mapped anew in the next. 1175 rows of 465 `f16` take
         // 1150 us on two threads so, and 170 with one allocation.
-        let lanes = (width * depth).checked_mul(self.wide.slot);
-        let bytes = lanes.and_then(|bytes| targets.checked_mul(bytes));
+        let bytes = lanes.checked_mul(self.wide.slot).and_then(|bytes| targets.checked_mul(bytes));
         let len = bytes.map_or(usize::MAX, |bytes| bytes.div_ceil(size_of::<u128>()).max(1));
         let mut memory = slot_buffer(len.checked_mul(parts), size_of::<u128>())?;
         let mut buffers = reserved(parts)?;
@@ -290,162 +307,17 @@ impl SlotPlan<'_> {
                 let iteration = group / (blocks * bands);
                 let (at, _) = Cursor::new(&self.lanes, Offsets::ZERO, iteration).take(1);
                 let (block, band) = (group / bands % blocks * depth, group % bands * width);
-                let at = at.after(block, outer.step).after(band, row.step);
-                let lanes = Loop { len: width.min(row.len - band), ..*row };
-                let outer = Loop { len: depth.min(outer.len - block), ..*outer };
-                let group = Group { plan: self, at, outer, lanes, iteration };
+                let at = at.after(block, outer.step).after(band, self.row.step);
+                let mut loops = self.whole.clone();
+                loops.push(Loop { len: depth.min(outer.len - block), ..outer });
+                let row = Loop { len: width.min(self.row.len - band), ..self.row };
+                let group = Group { plan: &self, at, loops, row, iteration };
                 if !group.fold(&mut buffers) {
                     return outside.store(true, Ordering::Relaxed);
                 }
             }
         });
         Ok(!outside.into_inner())
-    }
-}
-
-/// A group of lanes, which have slots at the same time.
-struct Group<'g> {
-    plan: &'g SlotPlan<'g>,
-    /// The place of its first lane in the arrays.
-    at: Offsets,
-    /// Its iterations of `SlotPlan::outer`, and its lanes of each.
-    outer: Loop,
-    lanes: Loop,
-    /// The number of the iteration of the loops around `SlotPlan::row` that it is a part of.
-    iteration: usize,
-}
-
-impl Group<'_> {
-    /// Reduces the updates of these lanes, with buffers for a slot for each of their
-    /// targets. Returns false if the policy refuses an index out of bounds.
-    fn fold(&self, buffers: &mut GroupBuffers<'_>) -> bool {
-        let SlotPlan { building, wide, inside, .. } = self.plan;
-        let slots = buffers.slots.as_mut_ptr().cast::<u8>();
-        let width = if *inside { self.lanes.len } else { 1 };
-        let (components, slot_count) = steps(building.components, wide.slot, width);
-        let bytes = slot_count * wide.slot;
-        let (lane_step, outer_step) =
-            if *inside { (wide.slot, bytes) } else { (bytes, bytes * self.lanes.len) };
-        let slot_steps = [outer_step as isize, lane_step as isize];
-        // SAFETY: the buffer has a slot for each target of these lanes, and the runs are of
-        // elements of the target, as its components and lanes are.
-        #[allow(unsafe_code)]
-        self.each_run(&components, slot_steps, false, &|target, step, slot, len, _| unsafe {
-            wide.start(target, step, slots.wrapping_add(slot), len);
-        });
-        // The loops over slots (selected) and updates (listed).
-        let mut loops: Loops = self.plan.building.entries().collect();
-        for (level, selected) in [self.outer, self.lanes].into_iter().zip(slot_steps) {
-            loops.push(Loop { step: Offsets { selected, ..level.step }, ..level });
-        }
-        let kernels: [&dyn Kernel; 2] = [&ClearSlots(wide), &AddToSlots(wide)];
-        for kernel in &kernels[usize::from(building.init)..] {
-            let from = Offsets { selected: 0, ..self.at };
-            let arrays = (slots, building.updates, building.size);
-            // SAFETY: `loops` are over the updates of these lanes, with the steps of
-            // slots in the place of the target's; all slots have been started.
-            #[allow(unsafe_code)]
-            let in_bounds =
-                unsafe { building.walk(loops.clone(), &components, from, arrays, *kernel) };
-            if !in_bounds {
-                return false;
-            }
-        }
-        if wide.divide_row.is_some() && !self.count(buffers) {
-            return false;
-        }
-        // Of long rows only those with updates are written.
-        let all = self.lanes.len <= SHORT_ROW;
-        let counts = &buffers.counts;
-        if let Some(divide_row) = wide.divide_row {
-            // SAFETY: as for the start.
-            #[allow(unsafe_code)]
-            self.each_run(&components, slot_steps, true, &|target, step, slot, len, row| unsafe {
-                if counts[row] > 0 {
-                    let slots = slots.wrapping_add(slot);
-                    divide_row(slots, len, counts[row] + u32::from(building.init));
-                    if !all {
-                        wide.finish(slots, target, step, len, building.init);
-                    }
-                }
-            });
-        }
-        if wide.divide_row.is_none() || all {
-            // SAFETY: as for the start. A row without updates is what it was started from, and
-            // keeps its bits (`NarrowFn`).
-            #[allow(unsafe_code)]
-            self.each_run(&components, slot_steps, false, &|target, step, slot, len, _| unsafe {
-                wide.finish(slots.wrapping_add(slot), target, step, len, building.init);
-            });
-        }
-        true
-    }
-
-    /// Calls `run` for each run of contiguous slots, with its first target, the step in bytes
-    /// between its targets, the offset in bytes of its first slot, the number of slots, and, if
-    /// `by_rows`, the number of its row, by which its updates are counted.
-    fn each_run(
-        &self,
-        components: &Components,
-        slot_steps: [isize; 2],
-        by_rows: bool,
-        run: &dyn Fn(*mut u8, isize, usize, usize, usize),
-    ) {
-        let building = self.plan.building;
-        let (numbers, _) = steps(building.components, 1, 1);
-        let mut loops: Loops = SmallVec::new();
-        for ((target, slot), number) in building.components.iter().zip(components).zip(&numbers) {
-            let indices = if by_rows { number.step } else { 0 };
-            let step = Offsets { selected: target.step, indices, listed: slot.step };
-            loops.push(Loop { len: target.len, step, entries: false });
-        }
-        let over_slots = |level: Loop, listed: isize| Loop {
-            step: Offsets { indices: 0, listed, ..level.step },
-            ..level
-        };
-        let outer = over_slots(self.outer, slot_steps[0]);
-        let lanes = over_slots(self.lanes, slot_steps[1]);
-        loops.push(outer);
-        if !by_rows {
-            loops.push(lanes);
-        }
-        loops.retain(|level| level.len > 1);
-        loops.sort_by_key(|level| std::cmp::Reverse(level.step.listed));
-        merge(&mut loops);
-        // Each row is a run of its own, even of one lane, since each has its own count.
-        let last = if by_rows { lanes } else { loops.pop().unwrap_or(Loop::ONCE) };
-        let mut cursor = Cursor::new(&loops, Offsets::ZERO, 0);
-        for _ in 0..iterations(&loops) {
-            let (at, _) = cursor.take(1);
-            let target = building.target.wrapping_offset(self.at.selected + at.selected);
-            run(target, last.step.selected, at.listed as usize, last.len, at.indices as usize);
-        }
-    }
-
-    /// Counts the updates of each row, unless the group before had the same
-    /// indices. Returns false if the policy refuses an index out of bounds.
-    fn count(&self, buffers: &mut GroupBuffers<'_>) -> bool {
-        if buffers.counted == Some(self.iteration) {
-            return true;
-        }
-        buffers.counts.fill(0);
-        let (components, _) = steps(self.plan.building.components, size_of::<u32>(), 1);
-        let mut loops: Loops = self.plan.building.entries().collect();
-        for level in &mut loops {
-            level.step.listed = 0;
-        }
-        let from = Offsets { indices: self.at.indices, ..Offsets::ZERO };
-        let one = 1_u32;
-        let arrays =
-            (buffers.counts.as_mut_ptr().cast(), (&raw const one).cast(), size_of::<u32>());
-        // SAFETY: the loops are those over the updates of a lane, with the steps
-        // of counts in the place of the target's; all updates are the one value `one`,
-        // since their step is 0.
-        #[allow(unsafe_code)]
-        let in_bounds =
-            unsafe { self.plan.building.walk(loops, &components, from, arrays, &Plain(count)) };
-        buffers.counted = in_bounds.then_some(self.iteration);
-        in_bounds
     }
 }
 

@@ -1,0 +1,185 @@
+//! Groups of lanes, whose slots are in the caches at the same time.
+
+use std::mem::MaybeUninit;
+
+use smallvec::SmallVec;
+
+use super::adds::{AddToSlots, ClearSlots};
+use super::{SHORT_ROW, SlotPlan, count, steps};
+use crate::memory::combine::kernels::Plain;
+use crate::memory::tile::Kernel;
+use crate::memory::walk::{Components, Cursor, Loop, Loops, Offsets, iterations, merge};
+
+/// The slots of a group, and counts of the updates of its rows.
+pub(super) struct GroupBuffers<'b> {
+    pub(super) slots: &'b mut [MaybeUninit<u128>],
+    pub(super) counts: Vec<u32>,
+    /// The iteration of the loops around the group whose indices have been counted.
+    pub(super) counted: Option<usize>,
+}
+
+/// The step in bytes from slot to slot of each loop over lanes.
+type Steps = SmallVec<[isize; 4]>;
+
+/// A group of lanes, which have slots at the same time.
+pub(super) struct Group<'g> {
+    pub(super) plan: &'g SlotPlan<'g>,
+    /// The place of its first lane in the arrays.
+    pub(super) at: Offsets,
+    /// The loops over its lanes: `row`, the innermost, and all others.
+    pub(super) loops: Loops,
+    pub(super) row: Loop,
+    /// The number of the iteration of `SlotPlan::lanes` that it is a part of.
+    pub(super) iteration: usize,
+}
+
+impl Group<'_> {
+    /// Reduces the updates of these lanes, with buffers for a slot for each of their
+    /// targets. Returns false if the policy refuses an index out of bounds.
+    pub(super) fn fold(&self, buffers: &mut GroupBuffers<'_>) -> bool {
+        let SlotPlan { building, wide, .. } = self.plan;
+        let slots = buffers.slots.as_mut_ptr().cast::<u8>();
+        let (components, slot_steps) = self.slot_steps();
+        // SAFETY: the buffer has a slot for each target of these lanes, and the runs are of
+        // elements of the target, as its components and lanes are.
+        #[allow(unsafe_code)]
+        self.each_run(&components, &slot_steps, false, &|target, step, slot, len, _| unsafe {
+            wide.start(target, step, slots.wrapping_add(slot), len);
+        });
+        // The loops over slots (selected) and updates (listed).
+        let mut loops: Loops = self.plan.building.entries().collect();
+        loops.extend(
+            self.lane_loops().zip(&slot_steps).map(|(level, &selected)| Loop {
+                step: Offsets { selected, ..level.step },
+                ..level
+            }),
+        );
+        let kernels: [&dyn Kernel; 2] = [&ClearSlots(wide), &AddToSlots(wide)];
+        for kernel in &kernels[usize::from(building.init)..] {
+            let from = Offsets { selected: 0, ..self.at };
+            let arrays = (slots, building.updates, building.size);
+            // SAFETY: `loops` are over the updates of these lanes, with the steps of
+            // slots in the place of the target's; all slots have been started.
+            #[allow(unsafe_code)]
+            let in_bounds =
+                unsafe { building.walk(loops.clone(), &components, from, arrays, *kernel) };
+            if !in_bounds {
+                return false;
+            }
+        }
+        if wide.divide_row.is_some() && !self.count(buffers) {
+            return false;
+        }
+        // Of long rows only those with updates are written.
+        let all = self.row.len <= SHORT_ROW;
+        let counts = &buffers.counts;
+        if let Some(divide_row) = wide.divide_row {
+            // SAFETY: as for the start.
+            #[allow(unsafe_code)]
+            self.each_run(&components, &slot_steps, true, &|target, step, slot, len, row| unsafe {
+                if counts[row] > 0 {
+                    let slots = slots.wrapping_add(slot);
+                    divide_row(slots, len, counts[row] + u32::from(building.init));
+                    if !all {
+                        wide.finish(slots, target, step, len, building.init);
+                    }
+                }
+            });
+        }
+        if wide.divide_row.is_none() || all {
+            // SAFETY: as for the start. A row without updates is what it was started from, and
+            // keeps its bits (`NarrowFn`).
+            #[allow(unsafe_code)]
+            self.each_run(&components, &slot_steps, false, &|target, step, slot, len, _| unsafe {
+                wide.finish(slots.wrapping_add(slot), target, step, len, building.init);
+            });
+        }
+        true
+    }
+
+    /// All loops over its lanes, `row` last.
+    fn lane_loops(&self) -> impl Iterator<Item = Loop> {
+        self.loops.iter().copied().chain([self.row])
+    }
+
+    /// The steps in bytes from slot to slot: along each component, and of each of the loops over
+    /// lanes. Slots are in the order that their targets have in memory, so that contiguous targets
+    /// have contiguous slots: 25,776 sums of `bf16` into a transposed 172,863 x 3 took 5.7 ms with
+    /// slots in the order of indices, and take 0.2.
+    fn slot_steps(&self) -> (Components, Steps) {
+        let mut components = self.plan.building.components.clone();
+        let mut steps: Steps = self.lane_loops().map(|level| level.step.selected).collect();
+        let mut axes: SmallVec<[(usize, &mut isize); 8]> = SmallVec::new();
+        axes.extend(components.iter_mut().map(|axis| (axis.len, &mut axis.step)));
+        axes.extend(self.lane_loops().map(|level| level.len).zip(&mut steps));
+        axes.sort_by_key(|(_, step)| std::cmp::Reverse(step.unsigned_abs()));
+        let mut next = self.plan.wide.slot;
+        for (len, step) in axes.into_iter().rev() {
+            *step = next as isize;
+            next *= len;
+        }
+        (components, steps)
+    }
+
+    /// Calls `run` for each run of contiguous slots, with its first target, the step in bytes
+    /// between its targets, the offset in bytes of its first slot, the number of slots, and, if
+    /// `by_rows`, the number of its row, by which its updates are counted.
+    fn each_run(
+        &self,
+        components: &Components,
+        slot_steps: &[isize],
+        by_rows: bool,
+        run: &dyn Fn(*mut u8, isize, usize, usize, usize),
+    ) {
+        let building = self.plan.building;
+        let (numbers, _) = steps(building.components, 1, 1);
+        let mut loops: Loops = SmallVec::new();
+        for ((target, slot), number) in building.components.iter().zip(components).zip(&numbers) {
+            let indices = if by_rows { number.step } else { 0 };
+            let step = Offsets { selected: target.step, indices, listed: slot.step };
+            loops.push(Loop { len: target.len, step, entries: false });
+        }
+        loops.extend(self.lane_loops().zip(slot_steps).map(|(level, &listed)| Loop {
+            step: Offsets { indices: 0, listed, ..level.step },
+            ..level
+        }));
+        // Each row is a run of its own, even of one lane, since each has its own count.
+        let row = if by_rows { loops.pop() } else { None };
+        loops.retain(|level| level.len > 1);
+        loops.sort_by_key(|level| std::cmp::Reverse(level.step.listed));
+        merge(&mut loops);
+        let last = row.or_else(|| loops.pop()).unwrap_or(Loop::ONCE);
+        let mut cursor = Cursor::new(&loops, Offsets::ZERO, 0);
+        for _ in 0..iterations(&loops) {
+            let (at, _) = cursor.take(1);
+            let target = building.target.wrapping_offset(self.at.selected + at.selected);
+            run(target, last.step.selected, at.listed as usize, last.len, at.indices as usize);
+        }
+    }
+
+    /// Counts the updates of each row, unless the group before had the same
+    /// indices. Returns false if the policy refuses an index out of bounds.
+    fn count(&self, buffers: &mut GroupBuffers<'_>) -> bool {
+        if buffers.counted == Some(self.iteration) {
+            return true;
+        }
+        buffers.counts.fill(0);
+        let (components, _) = steps(self.plan.building.components, size_of::<u32>(), 1);
+        let mut loops: Loops = self.plan.building.entries().collect();
+        for level in &mut loops {
+            level.step.listed = 0;
+        }
+        let from = Offsets { indices: self.at.indices, ..Offsets::ZERO };
+        let one = 1_u32;
+        let arrays =
+            (buffers.counts.as_mut_ptr().cast(), (&raw const one).cast(), size_of::<u32>());
+        // SAFETY: the loops are those over the updates of a lane, with the steps
+        // of counts in the place of the target's; all updates are the one value `one`,
+        // since their step is 0.
+        #[allow(unsafe_code)]
+        let in_bounds =
+            unsafe { self.plan.building.walk(loops, &components, from, arrays, &Plain(count)) };
+        buffers.counted = in_bounds.then_some(self.iteration);
+        in_bounds
+    }
+}
