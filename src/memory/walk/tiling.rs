@@ -57,6 +57,9 @@ impl Tiling {
     }
 }
 
+/// Iterations of a loop, below which tiles along it are narrow.
+const NARROW: usize = threshold(8, 3);
+
 /// Bytes of a row of a tile of updates that the kernel transposes.
 const WIDE: usize = threshold(256, 32);
 
@@ -102,13 +105,23 @@ pub(super) fn tile(loops: &mut Loops, components: &[Component], order: Order) ->
     if own_indices && fastest_selected != fastest_listed {
         tile_lists(loops, pair, components, order)
     } else {
-        tile_pair(loops, pair, keys, order)
+        tile_pair(loops, pair, keys, components, order)
     }
 }
 
 /// [`tile`] for the loops with the shortest steps in the selected and in the listed array, at least
 /// one of which reads no indices.
-fn tile_pair(loops: &mut Loops, pair: [usize; 2], keys: SortKeys, order: Order) -> Option<Tiling> {
+///
+/// The order of a gather stays as it is where the first of them is so short that tiles would be
+/// narrow, but iterations of a loop around the second, along the same lanes, use the same cache lines
+/// again.
+fn tile_pair(
+    loops: &mut Loops,
+    pair: [usize; 2],
+    keys: SortKeys,
+    components: &[Component],
+    order: Order,
+) -> Option<Tiling> {
     let [fastest_selected, fastest_listed] = pair;
     let (Order::Listed(size) | Order::Selected(size)) = order;
     let scatters = matches!(order, Order::Selected(_));
@@ -117,6 +130,13 @@ fn tile_pair(loops: &mut Loops, pair: [usize; 2], keys: SortKeys, order: Order) 
         && (!scatters || across.step.selected == size as isize);
     if !disagree(across, down, keys) && !blocks {
         return None;
+    }
+    if !scatters && across.len < NARROW && down.len >= NARROW {
+        let is_lane = |level: &&Loop| !level.entries && keys.selected(level) < LINE;
+        let mut lanes = loops.iter().filter(is_lane);
+        if lanes.any(|lane| stays_cached(loops, keys.listed(lane), components)) {
+            return None;
+        }
     }
     let (tiled, partner) = if !down.reads_indices() {
         (fastest_listed, fastest_selected)
@@ -176,12 +196,11 @@ fn tile_lists(
     let shares_lines = |level: &&Loop| (1..LINE).contains(&keys.selected(level));
     let outermost = loops.iter().filter(shares_lines).map(|level| keys.listed(level)).max();
     if let Some(outermost) = outermost.filter(|_| contiguous && one) {
-        // What is selected by all loops within the outermost one whose iterations share cache
-        // lines: if it stays in the caches until its next iteration, no loop needs another place.
-        let within = loops.iter().filter(|level| keys.listed(level) < outermost);
-        let bytes = selected_elements(within, components).saturating_mul(LINE);
+        // No loop needs another place if what all loops within the outermost one whose iterations
+        // share cache lines select stays in the caches until its next iteration.
+        let cached = stays_cached(loops, outermost, components);
         sort(loops, |level| keys.listed(level));
-        if bytes <= of_caches(|caches| caches.second / 4, 256) {
+        if cached {
             return None;
         }
         if let Some(near) = Near::of(loops, components) {
@@ -208,6 +227,15 @@ fn tile_lists(
         loops.extend(pair);
     }
     None
+}
+
+/// Whether L2 has room for what is selected by all loops whose steps in the listed array are less
+/// than `step`, in cache lines of their own.
+fn stays_cached(loops: &[Loop], step: usize, components: &[Component]) -> bool {
+    let keys = SortKeys::new(components);
+    let within = loops.iter().filter(|level| keys.listed(level) < step);
+    let bytes = selected_elements(within, components).saturating_mul(LINE);
+    bytes <= of_caches(|caches| caches.second / 4, 256)
 }
 
 /// The number of elements, at most, that these loops select: of a loop over entries the whole axes.
