@@ -102,6 +102,22 @@ fn cut_entries_make_up_all() {
     }
 }
 
+/// Parts take whole runs of all short loops where there are enough for each part.
+#[test]
+fn short_loops_are_not_divided() {
+    let level = |len: usize, indices: isize| Loop {
+        len,
+        step: Offsets { selected: 0, indices, listed: 7 },
+        entries: true,
+    };
+    let nest = [level(300, 1000), level(2, 100), level(2, 10)];
+    assert_eq!(unit(&nest, 2), 4);
+    assert_eq!(unit(&nest[1..], 2), 2);
+    // Pieces of 4 would leave a part with fewer than four.
+    assert_eq!(unit(&nest, 300), 2);
+    assert_eq!(unit(&[level(300, 1), level(1 << 20, 10)], 2), 1);
+}
+
 /// A kernel that is never run.
 struct Nothing;
 

@@ -243,7 +243,9 @@ fn cut(walk: &Walk, row: usize, max_parts: usize) -> (Cut, usize) {
     let threads = parallel::threads().min(max_parts);
     let only_entries = ordered == 0 && walk.nest().iter().all(|level| level.step.selected == 0);
     let targets = walk.components.iter().map(|component| component.len).product::<usize>();
-    if only_entries && search_pays(walk, row) && targets >= 4 * threads {
+    // Few entries, which may select few targets, are divided along their rows.
+    let many = targets.min(walk.entries()) >= 4 * threads;
+    if only_entries && search_pays(walk, row) && many {
         return (Cut::Targets, threads);
     }
     // Each piece of a row is still long.

@@ -181,10 +181,7 @@ impl Walk {
     fn sort(&mut self, order: Order) {
         let moved = match order {
             Order::Listed(_) => sort(&mut self.loops, |level| level.step.listed.unsigned_abs()),
-            Order::Selected(_) => {
-                let keys = SortKeys::new(&self.components).or_by_updates(&self.loops);
-                sort(&mut self.loops, |level| keys.selected(level))
-            }
+            Order::Selected(_) => sort_by_selected(&mut self.loops, &self.components),
         };
         if moved {
             merge(&mut self.loops);
@@ -343,6 +340,13 @@ pub(super) fn sort(loops: &mut [Loop], key: impl Fn(&Loop) -> usize) -> bool {
         }
     }
     moved
+}
+
+/// Sorts the loops of a scatter by descending steps in its target; returns whether any loop moved.
+#[inline]
+pub(super) fn sort_by_selected(loops: &mut [Loop], components: &[Component]) -> bool {
+    let keys = SortKeys::new(components).or_by_updates(loops);
+    sort(loops, |level| keys.selected(level))
 }
 
 /// Merges each loop with the one inside it where the two [make one longer loop](Loop::merged).

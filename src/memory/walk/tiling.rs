@@ -23,7 +23,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::order::{Order, SortKeys, reach, sort};
+use super::order::{Order, SortKeys, reach, sort, sort_by_selected};
 use super::{Component, Loop, Loops, Offsets, iterations};
 use crate::memory::cpu::{of_caches, transposes};
 use crate::threshold::threshold;
@@ -112,9 +112,8 @@ pub(super) fn tile(loops: &mut Loops, components: &[Component], order: Order) ->
 /// [`tile`] for the loops with the shortest steps in the selected and in the listed array, at least
 /// one of which reads no indices.
 ///
-/// The order of a gather stays as it is where the first of them is so short that tiles would be
-/// narrow, but iterations of a loop around the second, along the same lanes, use the same cache lines
-/// again.
+/// If the first of them is so short that tiles of a gather would be narrow, its output is written in
+/// sequence where the cache lines of what entries select stay cached for the loops around.
 fn tile_pair(
     loops: &mut Loops,
     pair: [usize; 2],
@@ -131,10 +130,10 @@ fn tile_pair(
     if !disagree(across, down, keys) && !blocks {
         return None;
     }
-    if !scatters && across.len < NARROW && down.len >= NARROW {
-        let is_lane = |level: &&Loop| !level.entries && keys.selected(level) < LINE;
-        let mut lanes = loops.iter().filter(is_lane);
-        if lanes.any(|lane| stays_cached(loops, keys.listed(lane), components)) {
+    if !scatters && !across.entries && down.reads_indices() && across.len < NARROW {
+        if let Some(within) = cached_lists(loops, keys, components) {
+            // Iterations that share cache lines follow each other.
+            sort(&mut loops[..within], |level| keys.selected(level));
             return None;
         }
     }
@@ -210,7 +209,7 @@ fn tile_lists(
             return None;
         }
         if let Order::Selected(_) = order {
-            sort(loops, |level| keys.selected(level));
+            sort_by_selected(loops, components);
         }
     }
     // Lane by lane: the cache lines of a lane stay in L2 until the next lane uses them. Tiles would
@@ -229,20 +228,42 @@ fn tile_lists(
     None
 }
 
+/// The number of the first of the innermost loops of a gather that write a list of the output, while
+/// what they select stays in L2 until the next iteration of the loop around them, which uses the same
+/// cache lines.
+fn cached_lists(loops: &[Loop], keys: SortKeys, components: &[Component]) -> Option<usize> {
+    let is_lane = |level: &Loop| !level.entries && (1..LINE).contains(&keys.selected(level));
+    let cached = |lane: &Loop| stays_cached(loops, keys.listed(lane), components);
+    let lane = loops.iter().position(|level| is_lane(level) && cached(level))?;
+    (iterations(&loops[lane + 1..]) >= LIST).then_some(lane + 1)
+}
+
 /// Whether L2 has room for what is selected by all loops whose steps in the listed array are less
 /// than `step`, in cache lines of their own.
 fn stays_cached(loops: &[Loop], step: usize, components: &[Component]) -> bool {
     let keys = SortKeys::new(components);
     let within = loops.iter().filter(|level| keys.listed(level) < step);
-    let bytes = selected_elements(within, components).saturating_mul(LINE);
+    let bytes = selected_elements(within, loops, components).saturating_mul(LINE);
     bytes <= of_caches(|caches| caches.second / 4, 256)
 }
 
-/// The number of elements, at most, that these loops select: of a loop over entries the whole axes.
-fn selected_elements<'a>(loops: impl Iterator<Item = &'a Loop>, components: &[Component]) -> usize {
+/// The number of elements, at most, that some loops select. Loops over entries may select others in
+/// each iteration of the loops around them, along the whole axes, if each element has its own index.
+fn selected_elements<'a>(
+    mut some: impl Iterator<Item = &'a Loop>,
+    loops: &[Loop],
+    components: &[Component],
+) -> usize {
+    let own = loops.iter().any(|level| level.reads_indices() && !level.entries);
     let axes = || components.iter().map(|axis| axis.len.max(1)).fold(1, usize::saturating_mul);
-    let elements = |level: &Loop| if level.entries { axes() } else { level.len };
-    loops.map(elements).fold(1, usize::saturating_mul)
+    some.try_fold(1_usize, |product, level| {
+        product.checked_mul(match level.entries {
+            true if own => axes(),
+            true => axes().min(level.len),
+            false => level.len,
+        })
+    })
+    .unwrap_or(usize::MAX)
 }
 
 /// Number of iterations of a tile along lists of indices and listed elements.
@@ -295,7 +316,7 @@ impl Near {
         if step == 0 || around.iter().any(far) {
             return None;
         }
-        let of_each = selected_elements(list[1..].iter(), components);
+        let of_each = selected_elements(list[1..].iter(), loops, components);
         let bytes = bytes.max(LINE).min(list_step).saturating_mul(of_each);
         let all = bytes.saturating_mul(list[0].len);
         let pays = bytes <= ALWAYS || all >= of_caches(|caches| caches.last / 2, 1 << 11);
