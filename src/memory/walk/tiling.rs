@@ -130,8 +130,12 @@ fn tile_pair(
     if !disagree(across, down, keys) && !blocks {
         return None;
     }
-    if !scatters && !across.entries && down.reads_indices() && across.len < NARROW {
-        if let Some(within) = cached_lists(loops, keys, components) {
+    if !scatters && !across.entries && across.len < NARROW {
+        if keys.selected(down) < LINE {
+            return None;
+        }
+        let within = down.reads_indices().then(|| cached_lists(loops, keys, components));
+        if let Some(within) = within.flatten() {
             // Iterations that share cache lines follow each other.
             sort(&mut loops[..within], |level| keys.selected(level));
             return None;
@@ -238,29 +242,34 @@ fn cached_lists(loops: &[Loop], keys: SortKeys, components: &[Component]) -> Opt
     (iterations(&loops[lane + 1..]) >= LIST).then_some(lane + 1)
 }
 
-/// Whether L2 has room for what is selected by all loops whose steps in the listed array are less
-/// than `step`, in cache lines of their own.
+/// Whether L2 has room for the cache lines that all loops select in whose steps in the listed array
+/// are less than `step`.
 fn stays_cached(loops: &[Loop], step: usize, components: &[Component]) -> bool {
     let keys = SortKeys::new(components);
     let within = loops.iter().filter(|level| keys.listed(level) < step);
-    let bytes = selected_elements(within, loops, components).saturating_mul(LINE);
+    let bytes = selected_lines(within, loops, components).saturating_mul(LINE);
     bytes <= of_caches(|caches| caches.second / 4, 256)
 }
 
-/// The number of elements, at most, that some loops select. Loops over entries may select others in
-/// each iteration of the loops around them, along the whole axes, if each element has its own index.
-fn selected_elements<'a>(
+/// The number of cache lines, at most, that some loops select in. Loops over entries may select
+/// others in each iteration of the loops around them, along the whole axes, if each element has its
+/// own index.
+fn selected_lines<'a>(
     mut some: impl Iterator<Item = &'a Loop>,
     loops: &[Loop],
     components: &[Component],
 ) -> usize {
     let own = loops.iter().any(|level| level.reads_indices() && !level.entries);
     let axes = || components.iter().map(|axis| axis.len.max(1)).fold(1, usize::saturating_mul);
+    let lines = |level: &Loop| {
+        let step = level.step.selected.unsigned_abs().min(LINE);
+        level.len.saturating_mul(step).div_ceil(LINE).max(1)
+    };
     some.try_fold(1_usize, |product, level| {
         product.checked_mul(match level.entries {
             true if own => axes(),
             true => axes().min(level.len),
-            false => level.len,
+            false => lines(level),
         })
     })
     .unwrap_or(usize::MAX)
@@ -316,7 +325,7 @@ impl Near {
         if step == 0 || around.iter().any(far) {
             return None;
         }
-        let of_each = selected_elements(list[1..].iter(), loops, components);
+        let of_each = selected_lines(list[1..].iter(), loops, components);
         let bytes = bytes.max(LINE).min(list_step).saturating_mul(of_each);
         let all = bytes.saturating_mul(list[0].len);
         let pays = bytes <= ALWAYS || all >= of_caches(|caches| caches.last / 2, 1 << 11);
