@@ -4,6 +4,7 @@
 //! their order among themselves. The strides decide: the loop with the shortest steps runs
 //! innermost, so that whole cache lines are used. A gather is ordered by the strides of its
 //! output, a scatter by those of its target.
+//!
 //! Where the strides of the arrays disagree, a loop is tiled ([`tiling`](super::tiling)).
 
 use std::ops::Range;
