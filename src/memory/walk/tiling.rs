@@ -148,8 +148,7 @@ fn tile_pair(
     } else {
         return None;
     };
-    let last_entries = loops.iter().rposition(|level| level.entries);
-    if scatters && loops[partner].entries && last_entries != Some(partner) {
+    if !moves_inside(loops, partner, order) {
         return None;
     }
     let [tiled, partner] = take_pair(loops, [tiled, partner]);
@@ -170,6 +169,12 @@ fn disagree(across: &Loop, down: &Loop, keys: SortKeys) -> bool {
         && keys.listed(across) >= LINE
         && keys.selected(across) < LINE
         && keys.listed(down) < LINE
+}
+
+/// Whether a loop may run inside all others: in a scatter, no loop over entries moves past another.
+fn moves_inside(loops: &[Loop], at: usize, order: Order) -> bool {
+    let last_entries = loops.iter().rposition(|level| level.entries);
+    matches!(order, Order::Listed(_)) || !loops[at].entries || last_entries == Some(at)
 }
 
 /// Removes two loops and returns them.
@@ -220,11 +225,9 @@ fn tile_lists(
     // make runs of only a few contiguous updates or results.
     let at = |level: Loop| loops.iter().position(|&other| other == level);
     let pair @ [_, down] = [at(fastest_selected)?, at(lists)?];
-    let ordered = matches!(order, Order::Selected(_)) && lists.entries;
-    let last_entries = loops.iter().rposition(|level| level.entries);
     if !fastest_selected.entries
         && disagree(&fastest_selected, &lists, keys)
-        && (!ordered || last_entries == Some(down))
+        && moves_inside(loops, down, order)
     {
         let pair = take_pair(loops, pair);
         loops.extend(pair);

@@ -213,17 +213,16 @@ pub(in crate::memory) fn fold_wide(building: &Building<'_>) -> Result<bool> {
         extent.bits = bits.unwrap_or(extent.bits);
     }
     let Some(wide) = wide(extent) else { return Ok(true) };
-    SlotPlan { building, wide, lanes, whole: Loops::new(), row, inside, rows }.fold(updates)
+    SlotPlan { building, wide, lanes, row, inside, rows }.fold(updates)
 }
 
 /// The layout of the slots, and the loops over the lanes that are cut into groups.
 struct SlotPlan<'p> {
     building: &'p Building<'p>,
     wide: Wide,
-    /// The loops over lanes but for the innermost, `row`: those around groups, the innermost of
-    /// which is cut in blocks of its iterations, and those of which each group has all iterations.
+    /// The loops over lanes: the innermost, and the others ([`cut`](Self::cut) leaves those around
+    /// groups).
     lanes: Loops,
-    whole: Loops,
     row: Loop,
     /// Whether `row` [is inside](is_inside) what the indices select.
     inside: bool,
@@ -239,6 +238,8 @@ struct Cuts {
     blocks: usize,
     bands: usize,
     outer: Loop,
+    /// The loops inside `outer` of which each group has all iterations.
+    whole: Loops,
     depth: usize,
     width: usize,
     /// Number of lanes of a group, at most.
@@ -261,12 +262,12 @@ impl SlotPlan<'_> {
         let width = (bytes / lane_bytes).min(share(row, around)).max(least).min(row);
         // Iterations that have the same counts may be in one group.
         let joined = |outer: &Loop| self.wide.divide_row.is_none() || !outer.reads_indices();
-        let (mut outer, mut depth, mut lanes) = (Loop::ONCE, 1, width);
+        let (mut outer, mut whole, mut depth, mut lanes) = (Loop::ONCE, Loops::new(), 1, width);
         while depth == outer.len && width == row && lanes < ENOUGH_LANES {
             let Some(next) = self.lanes.last().copied().filter(joined) else { break };
             self.lanes.pop();
             if outer.len > 1 {
-                self.whole.push(outer);
+                whole.push(outer);
             }
             (outer, around) = (next, around / next.len);
             let most = separate_slot_bytes() / lane_bytes.saturating_mul(lanes);
@@ -274,7 +275,7 @@ impl SlotPlan<'_> {
             lanes *= depth;
         }
         let (blocks, bands) = (outer.len.div_ceil(depth), row.div_ceil(width));
-        Cuts { around, blocks, bands, outer, depth, width, lanes }
+        Cuts { around, blocks, bands, outer, whole, depth, width, lanes }
     }
 
     /// Reduces all lanes, group by group. Returns false if the policy refuses an index.
@@ -283,7 +284,8 @@ impl SlotPlan<'_> {
         let lanes = iterations(&self.lanes) * self.row.len;
         let cost = Cost::of_near(updates.saturating_mul(lanes)).times(3);
         let parts = parallel::parts(cost).min(parallel::threads());
-        let Cuts { around, blocks, bands, outer, depth, width, lanes } = self.cut(parts, targets);
+        let cuts = self.cut(parts, targets);
+        let Cuts { around, blocks, bands, outer, depth, width, lanes, .. } = cuts;
         let groups = around * blocks * bands;
         let parts = parts.min(groups);
         // One allocation for all parts: with one each, glibc returns the memory to the system when
@@ -308,7 +310,7 @@ impl SlotPlan<'_> {
                 let (at, _) = Cursor::new(&self.lanes, Offsets::ZERO, iteration).take(1);
                 let (block, band) = (group / bands % blocks * depth, group % bands * width);
                 let at = at.after(block, outer.step).after(band, self.row.step);
-                let mut loops = self.whole.clone();
+                let mut loops = cuts.whole.clone();
                 loops.push(Loop { len: depth.min(outer.len - block), ..outer });
                 let row = Loop { len: width.min(self.row.len - band), ..self.row };
                 let group = Group { plan: &self, at, loops, row, iteration };
