@@ -40,7 +40,9 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
         let by_inner = tile.inner.listed != N as isize
             && every == N as isize
             && transposes(N, tile.inner.selected.unsigned_abs(), false);
-        if by_entry || by_inner {
+        let step = if by_entry { tile.offset_step } else { tile.inner.selected };
+        let pays = tile.offsets.len().min(tile.inner.len) >= least_side(N, step);
+        if (by_entry || by_inner) && pays {
             // SAFETY: the caller's promise.
             return unsafe {
                 match N {
@@ -55,6 +57,18 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     }
     // SAFETY: the caller's promise, for each of the tiles.
     tile.with_long_rows(&|tile| unsafe { rows::<N, GATHER>(tile) });
+}
+
+/// The least number of rows and of columns of a matrix that is transposed in blocks, for elements
+/// of `size` bytes with `step` bytes from one to the next: narrower ones take less time as long
+/// rows of elements that lie apart.
+fn least_side(size: usize, step: isize) -> usize {
+    match (size, step.unsigned_abs() == size) {
+        (8.., _) => 0,
+        (_, true) => 3,
+        // Elements would be collected in the buffer two or three at a time.
+        (_, false) => 8,
+    }
 }
 
 /// Copies elements of `N` bytes, row by row.
