@@ -23,6 +23,8 @@
 
 use std::ops::RangeInclusive;
 
+use smallvec::SmallVec;
+
 use super::order::{Order, SortKeys, reach, sort, sort_by_selected};
 use super::{Component, Loop, Loops, Offsets, iterations};
 use crate::memory::cpu::{of_caches, transposes};
@@ -158,7 +160,37 @@ fn tile_pair(
         loops.extend([partner, tiled]);
         return None;
     }
-    Some(Tiling::push(loops, tiled, &[partner], len))
+    let mut within = Loops::new();
+    if keys.selected(&tiled) >= LINE {
+        within = take_near(loops, &tiled, iterations(&[partner]) * len, keys, components);
+    }
+    within.push(partner);
+    Some(Tiling::push(loops, tiled, &within, len))
+}
+
+/// Removes the loops that share cache lines of the selected array and not of the listed one, to run
+/// within tiles of `tiled`, if these lines would not stay cached for all of `tiled`. `elements` is
+/// the number of elements of a tile.
+fn take_near(
+    loops: &mut Loops,
+    tiled: &Loop,
+    elements: usize,
+    keys: SortKeys,
+    components: &[Component],
+) -> Loops {
+    const MANY: usize = threshold(256, 16);
+    let is_near = |level: &&Loop| {
+        let shares_lines = (1..LINE).contains(&keys.selected(level));
+        !level.entries && shares_lines && keys.listed(level) >= LINE
+    };
+    let near: Loops = loops.iter().filter(is_near).copied().collect();
+    let all: Loops = loops.iter().chain([tiled]).copied().collect();
+    let cached = |level: &Loop| stays_cached(&all, keys.listed(level), components);
+    if iterations(&near).saturating_mul(elements) < MANY || near.iter().all(cached) {
+        return Loops::new();
+    }
+    loops.retain(|level| !near.contains(level));
+    near
 }
 
 /// Whether two loops share cache lines from one iteration to the next in one of the arrays each,
@@ -250,32 +282,53 @@ fn cached_lists(loops: &[Loop], keys: SortKeys, components: &[Component]) -> Opt
 fn stays_cached(loops: &[Loop], step: usize, components: &[Component]) -> bool {
     let keys = SortKeys::new(components);
     let within = loops.iter().filter(|level| keys.listed(level) < step);
-    let bytes = selected_lines(within, loops, components).saturating_mul(LINE);
-    bytes <= of_caches(|caches| caches.second / 4, 256)
+    selected_bytes(within, loops, components) <= of_caches(|caches| caches.second / 4, 256)
 }
 
-/// The number of cache lines, at most, that some loops select in. Loops over entries may select
-/// others in each iteration of the loops around them, along the whole axes, if each element has its
-/// own index.
-fn selected_lines<'a>(
-    mut some: impl Iterator<Item = &'a Loop>,
+/// The number of bytes of a cache, at most, that hold the cache lines that some loops select in.
+/// Loops over entries may select others in each iteration of the loops around them, along the whole
+/// axes, if each element has its own index.
+///
+/// Lines whose addresses differ by multiples of a power of two share a part of a cache's sets, and
+/// the rest of the cache counts as used: 100 rows, 4096 bytes apart, use as much as 100 pages do.
+/// Positions of each element's own along an axis spread over the sets.
+fn selected_bytes<'a>(
+    some: impl Iterator<Item = &'a Loop>,
     loops: &[Loop],
     components: &[Component],
 ) -> usize {
     let own = loops.iter().any(|level| level.reads_indices() && !level.entries);
-    let axes = || components.iter().map(|axis| axis.len.max(1)).fold(1, usize::saturating_mul);
-    let lines = |level: &Loop| {
-        let step = level.step.selected.unsigned_abs().min(LINE);
-        level.len.saturating_mul(step).div_ceil(LINE).max(1)
-    };
-    some.try_fold(1_usize, |product, level| {
-        product.checked_mul(match level.entries {
-            true if own => axes(),
-            true => axes().min(level.len),
-            false => lines(level),
-        })
+    let mut entries = 1_usize;
+    let mut steps: SmallVec<[(usize, usize); 8]> = SmallVec::new();
+    for level in some {
+        if level.entries {
+            entries = if own { usize::MAX } else { entries.saturating_mul(level.len) };
+        } else {
+            steps.push((level.step.selected.unsigned_abs(), level.len));
+        }
+    }
+    for axis in components {
+        if entries <= 1 {
+            break;
+        }
+        let len = axis.len.clamp(1, entries);
+        entries = entries.div_ceil(len);
+        steps.push((axis.step.unsigned_abs(), len));
+    }
+    steps.sort_unstable();
+    steps.into_iter().fold(LINE, |bytes, (step, len)| match step {
+        0 => bytes,
+        _ if step < LINE => bytes.max(step.saturating_mul(len)),
+        _ if own => bytes.saturating_mul(len),
+        _ => bytes.max(sets_apart(step)).saturating_mul(len),
     })
-    .unwrap_or(usize::MAX)
+}
+
+/// The largest power of two that `step` is a multiple of, at most the distance of lines that share
+/// all sets of a cache.
+fn sets_apart(step: usize) -> usize {
+    const MOST: usize = threshold(64 << 10, 256);
+    (1 << step.trailing_zeros()).min(MOST)
 }
 
 /// Number of iterations of a tile along lists of indices and listed elements.
@@ -328,7 +381,7 @@ impl Near {
         if step == 0 || around.iter().any(far) {
             return None;
         }
-        let of_each = selected_lines(list[1..].iter(), loops, components);
+        let of_each = selected_bytes(list[1..].iter(), loops, components) / LINE;
         let bytes = bytes.max(LINE).min(list_step).saturating_mul(of_each);
         let all = bytes.saturating_mul(list[0].len);
         let pays = bytes <= ALWAYS || all >= of_caches(|caches| caches.last / 2, 1 << 11);
