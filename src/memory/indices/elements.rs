@@ -360,19 +360,18 @@ impl Elements<'_> {
             let mut selected = self.selected.wrapping_offset(at.selected);
             let mut listed = self.listed.wrapping_offset(at.listed);
             for block in indices.chunks(block_len) {
+                let (advance, lanes) = match self.beside {
+                    Beside::Each(beside) => (beside.wrapping_mul(block.len() as isize), 0),
+                    Beside::Runs(runs) => (runs.advance, runs.advance.unsigned_abs()),
+                };
                 if long {
                     prefetch_lists(
-                        block.as_ptr().cast(),
-                        size_of_val(block),
-                        listed,
-                        size * block.len(),
+                        (block.as_ptr().cast(), size_of_val(block)),
+                        (listed, size * block.len()),
+                        (selected, lanes),
                     );
                 }
                 all &= visit(block, (selected, listed));
-                let advance = match self.beside {
-                    Beside::Each(beside) => beside.wrapping_mul(block.len() as isize),
-                    Beside::Runs(runs) => runs.advance,
-                };
                 selected = selected.wrapping_offset(advance);
                 if !self.repeated {
                     listed = listed.wrapping_add(size * block.len());
@@ -486,10 +485,12 @@ impl Axis {
     }
 }
 
-/// Prefetches indices and listed elements ahead of those that are used now. Not inlined, since the
-/// loops that call it are compiled for each kernel.
+/// Prefetches ahead of what is used now: indices, listed elements, and short lanes, each given by an
+/// address and a number of bytes. Not inlined, since the loops that call it are compiled for each
+/// kernel.
 #[inline(never)]
-fn prefetch_lists(indices: *const u8, bytes: usize, listed: *const u8, listed_bytes: usize) {
-    prefetch_ahead(indices, bytes);
-    prefetch_ahead(listed, listed_bytes);
+fn prefetch_lists(indices: (*const u8, usize), listed: (*mut u8, usize), lanes: (*mut u8, usize)) {
+    prefetch_ahead(indices.0, indices.1);
+    prefetch_ahead(listed.0, listed.1);
+    prefetch_ahead(lanes.0, lanes.1);
 }
