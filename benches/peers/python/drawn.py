@@ -1,11 +1,13 @@
 """Draws work at random and times PyTorch and opkernels on it, to find what falls behind:
 
-    python drawn.py [--seed N] [--seconds S] [--again drawn.txt] [part of a description]...
+    python drawn.py [--seed N] [--seconds S] [--again drawn.txt] [--powers] [part of a description]...
 
 All operations, element types, layouts, sorted and random indices, and reductions that both
 have. Each line is a ratio (PyTorch's time divided by ours) on one thread and on two, the
 times in microseconds, the seed, and the work as benches/asked.rs describes it; "<<" marks
-what is behind by more than noise. `--again` draws what such lines mark once more. Gathers
+what is behind by more than noise. `--again` draws what such lines mark once more. With
+`--powers`, lengths are powers of two, as those of many programs, and lines in the same sets of
+a cache are common. Gathers
 are written into an array that exists, scatters in place; rolls and tuples gathered are
 returned. Where the answer does not depend on rounding or on an order that PyTorch leaves
 open, the two are compared first.
@@ -78,6 +80,18 @@ class Work:
         else:
             self.indices = [count(4 * self.shape[axis])]
         self.axis = [axis]
+
+    def round_to_powers(self):
+        """Rounds all lengths to powers of two."""
+        power = lambda n: 1 << round(math.log2(n))
+        self.shape = [power(n) for n in self.shape]
+        if self.operation == "roll":
+            self.indices = [shift % self.shape[axis] for shift, axis in zip(self.indices, self.axis)]
+            return
+        self.indices = [power(n) for n in self.indices]
+        if self.operation.endswith("elements"):
+            limits = [n if k in self.axis else self.shape[k] for k, n in enumerate(self.indices)]
+            self.indices = [min(n, limit) for n, limit in zip(self.indices, limits)]
 
     def __str__(self):
         lists = (",".join(map(str, numbers)) for numbers in (self.shape, self.axis, self.indices))
@@ -200,6 +214,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--again", help="lines that were printed before")
+    parser.add_argument("--powers", action="store_true", help="lengths that are powers of two")
     parser.add_argument("parts", nargs="*")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -213,7 +228,9 @@ def main():
         if time.time() >= end:
             break
         work = Work(seed)
-        if not all(part in str(work).split() for part in arguments.parts):
+        if arguments.powers:
+            work.round_to_powers()
+        if math.prod(work.shape) > MOST or not all(part in str(work).split() for part in arguments.parts):
             continue
         times = measure(work, ours)
         if isinstance(times, str):
