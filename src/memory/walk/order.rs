@@ -182,7 +182,9 @@ impl Walk {
     fn sort(&mut self, order: Order) {
         let moved = match order {
             Order::Listed(_) => sort(&mut self.loops, |level| level.step.listed.unsigned_abs()),
-            Order::Selected(_) => sort_by_selected(&mut self.loops, &self.components),
+            Order::Selected(_) => {
+                sort_by_selected(&mut self.loops, SortKeys::new(&self.components))
+            }
         };
         if moved {
             merge(&mut self.loops);
@@ -193,7 +195,7 @@ impl Walk {
     /// whole tile.
     #[inline(never)]
     fn tile(&mut self, order: Order) -> Option<Box<Self>> {
-        let tiling = tile(&mut self.loops, &self.components, order);
+        let tiling = tile(&mut self.loops, SortKeys::new(&self.components), order);
         self.assign_roles();
         let tiling = tiling.filter(|tiling| tiling.remainder > 0)?;
         let mut loops = self.loops.clone();
@@ -284,17 +286,20 @@ impl Walk {
 
 /// The keys by which loops are sorted: distances in bytes from one iteration to the next.
 #[derive(Clone, Copy)]
-pub(super) struct SortKeys {
+pub(super) struct SortKeys<'w> {
+    /// The selected axes.
+    pub(super) components: &'w [Component],
     /// The key in the selected array of loops over entries: the least step, other than 0, of a
     /// selected axis; 0 where there is none.
     entry_step: usize,
 }
 
-impl SortKeys {
+impl<'w> SortKeys<'w> {
     #[inline]
-    pub(super) fn new(components: &[Component]) -> Self {
+    pub(super) fn new(components: &'w [Component]) -> Self {
         let steps = components.iter().map(|component| component.step.unsigned_abs());
-        SortKeys { entry_step: steps.filter(|&step| step != 0).min().unwrap_or(0) }
+        let entry_step = steps.filter(|&step| step != 0).min().unwrap_or(0);
+        SortKeys { components, entry_step }
     }
 
     /// These keys, but where all entries select the same element (selected axes of length 1),
@@ -311,7 +316,7 @@ impl SortKeys {
             loops.iter().filter(|level| level.entries).map(|level| self.listed(level)).min();
         let shorter = |level: &&Loop| !level.entries && Some(self.listed(level)) < entries;
         let entry_step = loops.iter().filter(shorter).map(|level| self.selected(level) + 1).max();
-        SortKeys { entry_step: entry_step.unwrap_or(0) }
+        SortKeys { entry_step: entry_step.unwrap_or(0), ..self }
     }
 
     /// The distance between iterations of a loop in the selected array.
@@ -345,8 +350,8 @@ pub(super) fn sort(loops: &mut [Loop], key: impl Fn(&Loop) -> usize) -> bool {
 
 /// Sorts the loops of a scatter by descending steps in its target; returns whether any loop moved.
 #[inline]
-pub(super) fn sort_by_selected(loops: &mut [Loop], components: &[Component]) -> bool {
-    let keys = SortKeys::new(components).or_by_updates(loops);
+pub(super) fn sort_by_selected(loops: &mut [Loop], keys: SortKeys<'_>) -> bool {
+    let keys = keys.or_by_updates(loops);
     sort(loops, |level| keys.selected(level))
 }
 

@@ -80,7 +80,7 @@ fn tile_len(step: usize) -> usize {
 fn is_transposed(
     loops: &[Loop],
     [fastest_selected, fastest_listed]: [usize; 2],
-    keys: SortKeys,
+    keys: SortKeys<'_>,
     size: usize,
 ) -> bool {
     /// Shorter runs that share an index are put together with others in one tile, at offsets
@@ -95,8 +95,7 @@ fn is_transposed(
 }
 
 /// Tiles a loop where the strides of the arrays disagree about which loop should run innermost.
-pub(super) fn tile(loops: &mut Loops, components: &[Component], order: Order) -> Option<Tiling> {
-    let keys = SortKeys::new(components);
+pub(super) fn tile(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Option<Tiling> {
     let fastest = |key: &dyn Fn(&Loop) -> usize| {
         (0..loops.len()).filter(|&at| key(&loops[at]) != 0).min_by_key(|&at| key(&loops[at]))
     };
@@ -105,9 +104,9 @@ pub(super) fn tile(loops: &mut Loops, components: &[Component], order: Order) ->
     let pair = [fastest_selected, fastest_listed];
     let own_indices = pair.iter().all(|&at| loops[at].reads_indices());
     if own_indices && fastest_selected != fastest_listed {
-        tile_lists(loops, pair, components, order)
+        tile_lists(loops, pair, keys, order)
     } else {
-        tile_pair(loops, pair, keys, components, order)
+        tile_pair(loops, pair, keys, order)
     }
 }
 
@@ -119,8 +118,7 @@ pub(super) fn tile(loops: &mut Loops, components: &[Component], order: Order) ->
 fn tile_pair(
     loops: &mut Loops,
     pair: [usize; 2],
-    keys: SortKeys,
-    components: &[Component],
+    keys: SortKeys<'_>,
     order: Order,
 ) -> Option<Tiling> {
     let [fastest_selected, fastest_listed] = pair;
@@ -136,7 +134,7 @@ fn tile_pair(
         if keys.selected(down) < LINE {
             return None;
         }
-        let within = down.reads_indices().then(|| cached_lists(loops, keys, components));
+        let within = down.reads_indices().then(|| cached_lists(loops, keys));
         if let Some(within) = within.flatten() {
             // Iterations that share cache lines follow each other.
             sort(&mut loops[..within], |level| keys.selected(level));
@@ -162,7 +160,7 @@ fn tile_pair(
     }
     let mut within = Loops::new();
     if keys.selected(&tiled) >= LINE {
-        within = take_near(loops, &tiled, iterations(&[partner]) * len, keys, components);
+        within = take_near(loops, &tiled, iterations(&[partner]) * len, keys);
     }
     within.push(partner);
     Some(Tiling::push(loops, tiled, &within, len))
@@ -171,13 +169,7 @@ fn tile_pair(
 /// Removes the loops that share cache lines of the selected array and not of the listed one, to run
 /// within tiles of `tiled`, if these lines would not stay cached for all of `tiled`. `elements` is
 /// the number of elements of a tile.
-fn take_near(
-    loops: &mut Loops,
-    tiled: &Loop,
-    elements: usize,
-    keys: SortKeys,
-    components: &[Component],
-) -> Loops {
+fn take_near(loops: &mut Loops, tiled: &Loop, elements: usize, keys: SortKeys<'_>) -> Loops {
     const MANY: usize = threshold(256, 16);
     let is_near = |level: &&Loop| {
         let shares_lines = (1..LINE).contains(&keys.selected(level));
@@ -185,7 +177,7 @@ fn take_near(
     };
     let near: Loops = loops.iter().filter(is_near).copied().collect();
     let all: Loops = loops.iter().chain([tiled]).copied().collect();
-    let cached = |level: &Loop| stays_cached(&all, keys.listed(level), components);
+    let cached = |level: &Loop| stays_cached(&all, keys.listed(level), keys);
     if iterations(&near).saturating_mul(elements) < MANY || near.iter().all(cached) {
         return Loops::new();
     }
@@ -195,7 +187,7 @@ fn take_near(
 
 /// Whether two loops share cache lines from one iteration to the next in one of the arrays each,
 /// `across` in the selected and `down` in the listed array, and not in the other.
-fn disagree(across: &Loop, down: &Loop, keys: SortKeys) -> bool {
+fn disagree(across: &Loop, down: &Loop, keys: SortKeys<'_>) -> bool {
     across != down
         && keys.selected(down) >= LINE
         && keys.listed(across) >= LINE
@@ -225,10 +217,9 @@ const LIST: usize = threshold(16, 3);
 fn tile_lists(
     loops: &mut Loops,
     [across, down]: [usize; 2],
-    components: &[Component],
+    keys: SortKeys<'_>,
     order: Order,
 ) -> Option<Tiling> {
-    let keys = SortKeys::new(components);
     let (fastest_selected, lists) = (loops[across], loops[down]);
     let contiguous = keys.listed(&lists) < LINE && lists.step.indices.unsigned_abs() < LINE;
     // The order of several loops over entries must not change.
@@ -238,19 +229,19 @@ fn tile_lists(
     if let Some(outermost) = outermost.filter(|_| contiguous && one) {
         // No loop needs another place if what all loops within the outermost one whose iterations
         // share cache lines select stays in the caches until its next iteration.
-        let cached = stays_cached(loops, outermost, components);
+        let cached = stays_cached(loops, outermost, keys);
         sort(loops, |level| keys.listed(level));
         if cached {
             return None;
         }
-        if let Some(near) = Near::of(loops, components) {
+        if let Some(near) = Near::of(loops, keys) {
             return near.tile(loops, keys);
         }
         if lists.len < LIST {
             return None;
         }
         if let Order::Selected(_) = order {
-            sort_by_selected(loops, components);
+            sort_by_selected(loops, keys);
         }
     }
     // Lane by lane: the cache lines of a lane stay in L2 until the next lane uses them. Tiles would
@@ -270,19 +261,18 @@ fn tile_lists(
 /// The number of the first of the innermost loops of a gather that write a list of the output, while
 /// what they select stays in L2 until the next iteration of the loop around them, which uses the same
 /// cache lines.
-fn cached_lists(loops: &[Loop], keys: SortKeys, components: &[Component]) -> Option<usize> {
+fn cached_lists(loops: &[Loop], keys: SortKeys<'_>) -> Option<usize> {
     let is_lane = |level: &Loop| !level.entries && (1..LINE).contains(&keys.selected(level));
-    let cached = |lane: &Loop| stays_cached(loops, keys.listed(lane), components);
+    let cached = |lane: &Loop| stays_cached(loops, keys.listed(lane), keys);
     let lane = loops.iter().position(|level| is_lane(level) && cached(level))?;
     (iterations(&loops[lane + 1..]) >= LIST).then_some(lane + 1)
 }
 
 /// Whether L2 has room for the cache lines that all loops select in whose steps in the listed array
 /// are less than `step`.
-fn stays_cached(loops: &[Loop], step: usize, components: &[Component]) -> bool {
-    let keys = SortKeys::new(components);
+fn stays_cached(loops: &[Loop], step: usize, keys: SortKeys<'_>) -> bool {
     let within = loops.iter().filter(|level| keys.listed(level) < step);
-    selected_bytes(within, loops, components) <= of_caches(|caches| caches.second / 4, 256)
+    selected_bytes(within, loops, keys.components) <= of_caches(|caches| caches.second / 4, 256)
 }
 
 /// The number of bytes of a cache, at most, that hold the cache lines that some loops select in.
@@ -352,11 +342,10 @@ struct Near {
 impl Near {
     /// The loops near each other, where it pays that they run within a tile of the list. `loops`
     /// are in the order in which both lists are contiguous.
-    fn of(loops: &[Loop], components: &[Component]) -> Option<Self> {
+    fn of(loops: &[Loop], keys: SortKeys<'_>) -> Option<Self> {
         /// The most bytes with which it pays always. With more it pays past the caches alone: from
         /// L3 the hardware prefetches long lists better than parts of them.
         const ALWAYS: usize = threshold(1 << 10, 64);
-        let keys = SortKeys::new(components);
         let is_list = |first: &usize| iterations(&loops[*first..]) >= LIST;
         let first = (0..loops.len()).rev().find(is_list).unwrap_or(0);
         let (around, list) = loops.split_at(first);
@@ -371,7 +360,7 @@ impl Near {
         while let Some(next) = further(step) {
             let next_step = keys.selected(next);
             let span = next_step.saturating_mul(next.len);
-            let span = if next.entries { reach(components) } else { span };
+            let span = if next.entries { reach(keys.components) } else { span };
             if next_step >= list_step || span > most {
                 break;
             }
@@ -381,7 +370,7 @@ impl Near {
         if step == 0 || around.iter().any(far) {
             return None;
         }
-        let of_each = selected_bytes(list[1..].iter(), loops, components) / LINE;
+        let of_each = selected_bytes(list[1..].iter(), loops, keys.components) / LINE;
         let bytes = bytes.max(LINE).min(list_step).saturating_mul(of_each);
         let all = bytes.saturating_mul(list[0].len);
         let pays = bytes <= ALWAYS || all >= of_caches(|caches| caches.last / 2, 1 << 11);
@@ -391,7 +380,7 @@ impl Near {
     /// Puts these loops, in the order they have, and a tile of the list inside of the others. The
     /// list is not tiled if L2 has room for what all of it selects, nor along entries, which select
     /// anywhere.
-    fn tile(self, loops: &mut Loops, keys: SortKeys) -> Option<Tiling> {
+    fn tile(self, loops: &mut Loops, keys: SortKeys<'_>) -> Option<Tiling> {
         let list: Loops = loops.drain(self.first..).collect();
         let is_near = |level: &Loop| keys.selected(level) <= self.step;
         let near: Loops = loops.iter().copied().filter(is_near).collect();
