@@ -27,6 +27,7 @@ mod integers;
 mod kinds;
 mod rows;
 mod runs;
+mod singles;
 mod slots;
 mod sparse;
 mod touched;

@@ -1,9 +1,11 @@
 //! Reductions of updates that touch little of the target: updates are sorted by their target, and
-//! only the targets that are touched have slots.
+//! only the targets that are touched have slots. Most targets are touched once, whose updates need
+//! no sorting (`singles.rs`).
 
 use std::sync::atomic::Ordering;
 
 use super::kinds::Wide;
+use super::singles::Marks;
 use super::touched::{Touched, TouchedBuffers};
 use super::{Building, SHORT_ROW};
 use crate::error::Result;
@@ -23,7 +25,7 @@ const BATCH: usize = threshold(1 << 14, 20);
 
 /// The offset in bytes of an update's target, and the update's number: sorted by the offset, then by
 /// the number. One integer sorts faster than a pair.
-trait Key: Copy + Ord + Send {
+pub(super) trait Key: Copy + Ord + Send {
     /// A key for an offset that is `above` the lowest offset of any target, with `bits` bits for the
     /// number.
     fn new(above: u64, number: usize, bits: u32) -> Self;
@@ -150,6 +152,7 @@ struct Sparse<'s> {
 /// What one thread reduces a lane with.
 struct Buffers<K> {
     collect: Collect<K>,
+    marks: Marks,
     touched: TouchedBuffers,
 }
 
@@ -202,6 +205,7 @@ impl<'s> Sparse<'s> {
         let row = self.row.len.div_ceil(self.pieces);
         Ok(Buffers {
             collect: Collect { pending: Mutex::new(pending), lowest, bits, evenly },
+            marks: Marks::new(count)?,
             touched: TouchedBuffers::new(self.wide, count, row)?,
         })
     }
@@ -260,14 +264,16 @@ impl<'s> Sparse<'s> {
 
     /// Reduces the updates of lanes, or of a piece of a row of them, that were collected.
     fn fold_lanes<K: Key>(&self, at: Offsets, row: Loop, buffers: &mut Buffers<K>) {
-        let Buffers { collect, touched } = buffers;
+        let Buffers { collect, marks, touched } = buffers;
         let Collect { lowest, bits, evenly, .. } = *collect;
         let Ok(mut pending) = collect.pending.lock() else { return };
         let Pending { keys, places } = &mut *pending;
-        keys.sort_unstable();
+        let singles = marks.singles(keys, bits);
+        keys[singles..].sort_unstable();
         // SAFETY: the lanes are this part's, the buffers are those of `buffers`, for rows of as many
         // elements (`pieces`). The keys are of offsets that indices in bounds select and of the
-        // updates that have these indices, those of a target one after the other, as sorted.
+        // updates that have these indices, those of a target one after the other: single ones, then
+        // the others, sorted.
         #[allow(unsafe_code)]
         unsafe {
             let mut touched = Touched::new(self.building, self.wide, (at, row), touched);

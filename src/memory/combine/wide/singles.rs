@@ -1,0 +1,114 @@
+//! Finds the updates whose targets have no other update: these need no sorting.
+
+use super::sparse::Key;
+use crate::error::Result;
+use crate::memory::alloc::reserved;
+use crate::threshold::threshold;
+
+/// Fewest updates that are looked through: fewer are sorted as fast.
+const FEWEST: usize = threshold(64, 4);
+
+/// Number of marks for each update, at least: with 8, one in eight updates of a target of its own
+/// shares a mark by chance, and is sorted with those that share a target.
+const PER_UPDATE: usize = 8;
+
+/// Marks of targets, at places that their offsets are hashed to: whether one update has the mark,
+/// and whether several have, a bit for each in a pair of words.
+pub(super) struct Marks {
+    words: Vec<[u64; 2]>,
+    /// The most pairs of words, a power of two.
+    most: usize,
+}
+
+impl Marks {
+    /// Marks for at most `updates` updates.
+    pub(super) fn new(updates: usize) -> Result<Self> {
+        let most = if updates < FEWEST { 0 } else { words(updates) };
+        Ok(Marks { words: reserved(most)?, most })
+    }
+
+    /// Moves updates to the front that need no sorting, since no other update has their target, and
+    /// returns their number: those that alone have their mark, in their order, or all updates if they
+    /// are sorted already.
+    pub(super) fn singles<K: Key>(&mut self, keys: &mut [K], bits: u32) -> usize {
+        if keys.len() < FEWEST {
+            return 0;
+        }
+        if keys.is_sorted() {
+            return keys.len();
+        }
+        let count = words(keys.len()).min(self.most);
+        self.words.clear();
+        self.words.resize(count, [0; 2]);
+        let shift = u64::BITS - 6 - count.trailing_zeros();
+        // Multiplied by 2^64 divided by the golden ratio, near offsets lie far apart.
+        let place = |key: K| {
+            let hash = key.parts(bits).0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift;
+            ((hash >> 6) as usize, 1_u64 << (hash & 63))
+        };
+        for &key in &*keys {
+            let (word, bit) = place(key);
+            let [one, several] = &mut self.words[word];
+            *several |= *one & bit;
+            *one |= bit;
+        }
+        let mut singles = 0;
+        for at in 0..keys.len() {
+            let (word, bit) = place(keys[at]);
+            keys.swap(singles, at);
+            singles += usize::from(self.words[word][1] & bit == 0);
+        }
+        singles
+    }
+}
+
+/// The number of pairs of words with marks for `updates` updates, a power of two.
+fn words(updates: usize) -> usize {
+    updates.saturating_mul(PER_UPDATE).div_ceil(64).next_power_of_two()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Single updates keep their order, and those of a target with several are all among the rest.
+    #[test]
+    fn repeated_targets_are_left_to_sort() {
+        let (bits, mut random) = (20, 7_u64);
+        for (count, targets) in [(1, 1), (50, 2), (700, 100), (700, 7_000), (5_000, 1 << 40)] {
+            let mut keys: Vec<u64> = (0..count)
+                .map(|number| {
+                    random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    Key::new((random >> 20) % targets * 2, number, bits)
+                })
+                .collect();
+            let before = keys.clone();
+            let mut marks = Marks::new(count).unwrap();
+            let singles = marks.singles(&mut keys, bits);
+            let target = |key: &u64| key.parts(bits).0;
+            let (first, rest) = keys.split_at(singles);
+            if !before.is_sorted() {
+                let alone =
+                    |key: &&u64| before.iter().filter(|k| target(k) == target(key)).count() == 1;
+                assert_eq!(first.iter().filter(alone).count(), singles);
+                assert!(singles * 5 >= before.iter().filter(alone).count() * 3);
+            }
+            assert!(first.iter().map(|key| key.parts(bits).1).is_sorted());
+            assert!(rest.len() == count - singles);
+            keys.sort_unstable();
+            let mut sorted = before;
+            sorted.sort_unstable();
+            assert_eq!(keys, sorted);
+        }
+    }
+
+    /// Updates that are sorted already stay as they are.
+    #[test]
+    fn sorted_updates_stay() {
+        let mut keys: Vec<u64> =
+            (0..200).map(|number| Key::new(number / 3, number as usize, 20)).collect();
+        let before = keys.clone();
+        assert_eq!(Marks::new(200).unwrap().singles(&mut keys, 20), 200);
+        assert_eq!(keys, before);
+    }
+}
