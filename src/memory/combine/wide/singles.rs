@@ -3,9 +3,11 @@
 use super::sparse::Key;
 use crate::error::Result;
 use crate::memory::alloc::reserved;
+use crate::memory::cpu::of_caches;
 use crate::threshold::threshold;
 
-/// Fewest updates that are looked through: fewer are sorted as fast.
+/// Fewest updates that are looked through: fewer are sorted as fast. So are more than have marks in
+/// half of L2; and sorted ones write to large targets in sequence.
 const FEWEST: usize = threshold(64, 4);
 
 /// Number of marks for each update, at least: with 8, one in eight updates of a target of its own
@@ -16,14 +18,18 @@ const PER_UPDATE: usize = 8;
 /// and whether several have, a bit for each in a pair of words.
 pub(super) struct Marks {
     words: Vec<[u64; 2]>,
-    /// The most pairs of words, a power of two.
+    /// The most pairs of words, a power of two; 0 if updates are sorted as fast as they are looked
+    /// through.
     most: usize,
 }
 
 impl Marks {
     /// Marks for at most `updates` updates.
     pub(super) fn new(updates: usize) -> Result<Self> {
-        let most = if updates < FEWEST { 0 } else { words(updates) };
+        let most = words(updates);
+        let cached = most.saturating_mul(size_of::<[u64; 2]>())
+            <= of_caches(|caches| caches.second / 2, 1 << 10);
+        let most = if updates >= FEWEST && cached { most } else { 0 };
         Ok(Marks { words: reserved(most)?, most })
     }
 
@@ -31,7 +37,7 @@ impl Marks {
     /// returns their number: those that alone have their mark, in their order, or all updates if they
     /// are sorted already.
     pub(super) fn singles<K: Key>(&mut self, keys: &mut [K], bits: u32) -> usize {
-        if keys.len() < FEWEST {
+        if keys.len() < FEWEST || self.most == 0 {
             return 0;
         }
         if keys.is_sorted() {
