@@ -6,8 +6,8 @@ use crate::memory::alloc::reserved;
 use crate::memory::cpu::of_caches;
 use crate::threshold::threshold;
 
-/// Fewest updates that are looked through: fewer are sorted as fast. So are more than have marks in
-/// half of L2; and sorted ones write to large targets in sequence.
+/// Fewest updates that are looked through. Fewer are sorted as fast, and so are more than have marks
+/// in half of L2.
 const FEWEST: usize = threshold(64, 4);
 
 /// Number of marks for each update, at least: with 8, one in eight updates of a target of its own

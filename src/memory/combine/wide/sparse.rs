@@ -1,6 +1,6 @@
 //! Reductions of updates that touch little of the target: updates are sorted by their target, and
-//! only the targets that are touched have slots. Most targets are touched once, whose updates need
-//! no sorting (`singles.rs`).
+//! only the targets that are touched have slots. Where a target has but one update, this needs no
+//! sorting (`singles.rs`).
 
 use std::sync::atomic::Ordering;
 
