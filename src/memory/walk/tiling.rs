@@ -153,7 +153,11 @@ fn tile_pair(
     }
     let [tiled, partner] = take_pair(loops, [tiled, partner]);
     let step = keys.listed(&tiled).min(keys.selected(&tiled));
-    let len = if blocks && scatters { WIDE / size } else { tile_len(step) };
+    let len = match (blocks, scatters) {
+        (true, true) => (WIDE / size).min(lines_in_l1(keys.selected(&tiled))),
+        (false, true) => tile_len(step).min(lines_in_l1(keys.selected(&tiled))),
+        _ => tile_len(step),
+    };
     if (blocks && !scatters) || tiled.len < 2 * len {
         loops.extend([partner, tiled]);
         return None;
@@ -319,6 +323,14 @@ fn selected_bytes<'a>(
 fn sets_apart(step: usize) -> usize {
     const MOST: usize = threshold(64 << 10, 256);
     (1 << step.trailing_zeros()).min(MOST)
+}
+
+/// The number of cache lines that stay in L1 together, a multiple of `step` bytes apart.
+fn lines_in_l1(step: usize) -> usize {
+    /// Lines of a set, and bytes that one line of each set holds together.
+    const WAYS: usize = threshold(8, 2);
+    const WAY: usize = threshold(4 << 10, 64);
+    WAYS * (WAY / sets_apart(step.max(1)).min(WAY))
 }
 
 /// Number of iterations of a tile along lists of indices and listed elements.
