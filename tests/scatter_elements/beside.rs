@@ -301,3 +301,25 @@ fn means_of_rows_with_a_lane_left_over() {
     opkernels::ScatterExt::scatter_inplace(&mut data, &indices, &updates, mean).unwrap();
     assert!(data == expected);
 }
+
+/// Long rows whose elements lie apart: they have a count for all of their elements, and are written
+/// where they have updates.
+#[test]
+fn means_of_long_rows_of_elements_apart() {
+    let (rows, width, many) = (90, 70, 60);
+    let mut data = Array2::<i32>::from_elem((rows, 2 * width), -7);
+    let indices = Array1::from_shape_fn(many, |k| k * k % 41);
+    let updates = Array2::from_shape_fn((many, width), |(k, j)| (k * 31 + j * 7) as i32 % 1000);
+    let mut expected = data.clone();
+    for row in 0..rows {
+        let selected: Vec<usize> = (0..many).filter(|&k| indices[k] == row).collect();
+        for j in (0..width).filter(|_| !selected.is_empty()) {
+            let sum: i32 = selected.iter().map(|&k| updates[[k, j]]).sum();
+            expected[[row, 2 * j]] = sum.div_euclid(selected.len() as i32);
+        }
+    }
+    let mean = opkernels::Scatter::mean(0).use_init_val(false);
+    let mut target = data.slice_mut(ndarray::s![.., ..;2]);
+    opkernels::ScatterExt::scatter_inplace(&mut target, &indices, &updates, mean).unwrap();
+    assert_eq!(data, expected);
+}
