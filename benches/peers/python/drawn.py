@@ -103,14 +103,14 @@ class Work:
             memory.reverse()
         if self.layout == "s":
             memory[-1] *= 2
-        data = torch.from_numpy(numbers(0, math.prod(memory), 100)).to(TYPES[self.element]).reshape(memory)
+        data = tensor(numbers(0, math.prod(memory), 100), TYPES[self.element]).reshape(memory)
         return {"c": data, "t": data.permute(*reversed(range(data.ndim))), "s": data[..., ::2]}[self.layout]
 
     def index_array(self, seed, shape, length):
         indices = numbers(seed, math.prod(shape), length)
         if self.order == "sorted":
             indices.sort()
-        return torch.from_numpy(indices).reshape(shape)
+        return tensor(indices, torch.int64).reshape(shape)
 
     def call(self):
         """PyTorch's call, and the tensor that holds the result after it, if it returns none."""
@@ -159,8 +159,14 @@ def numbers(seed, count, end):
     return ((mixed >> np.uint64(33)) % np.uint64(end)).astype(np.int64)
 
 
-def checksum(tensor):
-    values = tensor.reshape(-1).to(torch.int64)
+def tensor(array, element):
+    """The numbers in memory of PyTorch's: NumPy asks Linux for huge pages for its own, which
+    neither PyTorch's allocator nor Rust's does."""
+    return torch.empty(len(array), dtype=element).copy_(torch.from_numpy(array))
+
+
+def checksum(answer):
+    values = answer.reshape(-1).to(torch.int64)
     return int((values * (torch.arange(values.numel()) % 97 + 1)).sum())
 
 
