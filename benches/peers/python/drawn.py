@@ -7,10 +7,9 @@ have. Each line is a ratio (PyTorch's time divided by ours) on one thread and on
 times in microseconds, the seed, and the work as benches/asked.rs describes it; "<<" marks
 what is behind by more than noise. `--again` draws what such lines mark once more. With
 `--powers`, lengths are powers of two, as those of many programs, and lines in the same sets of
-a cache are common. Gathers
-are written into an array that exists, scatters in place; rolls and tuples gathered are
-returned. Where the answer does not depend on rounding or on an order that PyTorch leaves
-open, the two are compared first.
+a cache are common. Gathers are written into an array that exists, scatters in place; rolls and
+tuples gathered are returned. Where the answer does not depend on rounding or on an order that
+PyTorch leaves open, the two are compared first.
 """
 
 import argparse

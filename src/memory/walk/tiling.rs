@@ -26,7 +26,7 @@ use std::ops::RangeInclusive;
 use smallvec::SmallVec;
 
 use super::order::{Order, SortKeys, reach, sort, sort_by_selected};
-use super::{Component, Loop, Loops, Offsets, iterations};
+use super::{Loop, Loops, Offsets, iterations};
 use crate::memory::cpu::{of_caches, transposes};
 use crate::threshold::threshold;
 
@@ -153,18 +153,15 @@ fn tile_pair(
     }
     let [tiled, partner] = take_pair(loops, [tiled, partner]);
     let step = keys.listed(&tiled).min(keys.selected(&tiled));
-    let len = match (blocks, scatters) {
-        (true, true) => (WIDE / size).min(lines_in_l1(keys.selected(&tiled))),
-        (false, true) => tile_len(step).min(lines_in_l1(keys.selected(&tiled))),
-        _ => tile_len(step),
-    };
+    let len = if blocks && scatters { WIDE / size } else { tile_len(step) };
+    let len = if scatters { len.min(lines_in_l1(keys.selected(&tiled))) } else { len };
     if (blocks && !scatters) || tiled.len < 2 * len {
         loops.extend([partner, tiled]);
         return None;
     }
     let mut within = Loops::new();
     if keys.selected(&tiled) >= LINE {
-        within = take_near(loops, &tiled, iterations(&[partner]) * len, keys);
+        within = take_near(loops, &tiled, partner.len.saturating_mul(len), keys);
     }
     within.push(partner);
     Some(Tiling::push(loops, tiled, &within, len))
@@ -175,10 +172,8 @@ fn tile_pair(
 /// the number of elements of a tile.
 fn take_near(loops: &mut Loops, tiled: &Loop, elements: usize, keys: SortKeys<'_>) -> Loops {
     const MANY: usize = threshold(256, 16);
-    let is_near = |level: &&Loop| {
-        let shares_lines = (1..LINE).contains(&keys.selected(level));
-        !level.entries && shares_lines && keys.listed(level) >= LINE
-    };
+    let is_near =
+        |level: &&Loop| !level.entries && shares_lines(level, keys) && keys.listed(level) >= LINE;
     let near: Loops = loops.iter().filter(is_near).copied().collect();
     let all: Loops = loops.iter().chain([tiled]).copied().collect();
     let cached = |level: &Loop| stays_cached(&all, keys.listed(level), keys);
@@ -197,6 +192,11 @@ fn disagree(across: &Loop, down: &Loop, keys: SortKeys<'_>) -> bool {
         && keys.listed(across) >= LINE
         && keys.selected(across) < LINE
         && keys.listed(down) < LINE
+}
+
+/// Whether iterations of a loop share cache lines of the selected array with the next ones.
+fn shares_lines(level: &Loop, keys: SortKeys<'_>) -> bool {
+    (1..LINE).contains(&keys.selected(level))
 }
 
 /// Whether a loop may run inside all others: in a scatter, no loop over entries moves past another.
@@ -228,8 +228,8 @@ fn tile_lists(
     let contiguous = keys.listed(&lists) < LINE && lists.step.indices.unsigned_abs() < LINE;
     // The order of several loops over entries must not change.
     let one = loops.iter().filter(|level| level.entries).count() <= 1;
-    let shares_lines = |level: &&Loop| (1..LINE).contains(&keys.selected(level));
-    let outermost = loops.iter().filter(shares_lines).map(|level| keys.listed(level)).max();
+    let share = loops.iter().filter(|level| shares_lines(level, keys));
+    let outermost = share.map(|level| keys.listed(level)).max();
     if let Some(outermost) = outermost.filter(|_| contiguous && one) {
         // No loop needs another place if what all loops within the outermost one whose iterations
         // share cache lines select stays in the caches until its next iteration.
@@ -266,7 +266,7 @@ fn tile_lists(
 /// what they select stays in L2 until the next iteration of the loop around them, which uses the same
 /// cache lines.
 fn cached_lists(loops: &[Loop], keys: SortKeys<'_>) -> Option<usize> {
-    let is_lane = |level: &Loop| !level.entries && (1..LINE).contains(&keys.selected(level));
+    let is_lane = |level: &Loop| !level.entries && shares_lines(level, keys);
     let cached = |lane: &Loop| stays_cached(loops, keys.listed(lane), keys);
     let lane = loops.iter().position(|level| is_lane(level) && cached(level))?;
     (iterations(&loops[lane + 1..]) >= LIST).then_some(lane + 1)
@@ -276,7 +276,7 @@ fn cached_lists(loops: &[Loop], keys: SortKeys<'_>) -> Option<usize> {
 /// are less than `step`.
 fn stays_cached(loops: &[Loop], step: usize, keys: SortKeys<'_>) -> bool {
     let within = loops.iter().filter(|level| keys.listed(level) < step);
-    selected_bytes(within, loops, keys.components) <= of_caches(|caches| caches.second / 4, 256)
+    selected_bytes(within, loops, keys) <= of_caches(|caches| caches.second / 4, 256)
 }
 
 /// The number of bytes of a cache, at most, that hold the cache lines that some loops select in.
@@ -289,7 +289,7 @@ fn stays_cached(loops: &[Loop], step: usize, keys: SortKeys<'_>) -> bool {
 fn selected_bytes<'a>(
     some: impl Iterator<Item = &'a Loop>,
     loops: &[Loop],
-    components: &[Component],
+    keys: SortKeys<'_>,
 ) -> usize {
     let own = loops.iter().any(|level| level.reads_indices() && !level.entries);
     let mut entries = 1_usize;
@@ -301,7 +301,7 @@ fn selected_bytes<'a>(
             steps.push((level.step.selected.unsigned_abs(), level.len));
         }
     }
-    for axis in components {
+    for axis in keys.components {
         if entries <= 1 {
             break;
         }
@@ -382,7 +382,7 @@ impl Near {
         if step == 0 || around.iter().any(far) {
             return None;
         }
-        let of_each = selected_bytes(list[1..].iter(), loops, keys.components) / LINE;
+        let of_each = selected_bytes(list[1..].iter(), loops, keys) / LINE;
         let bytes = bytes.max(LINE).min(list_step).saturating_mul(of_each);
         let all = bytes.saturating_mul(list[0].len);
         let pays = bytes <= ALWAYS || all >= of_caches(|caches| caches.last / 2, 1 << 11);
