@@ -5,12 +5,13 @@
 //! ```
 
 use super::copy::stage::is_past;
-use super::copy::{Gather, Transfer};
+use super::copy::{Transfer, Way};
 use super::cpu::{LINE, is_streamed, of_caches};
 use super::few::{Few, Named};
 use super::indexed::{Cut, Run, is_chunk, unit};
 use super::indices::{CHUNK, Indices};
 use super::output::Filled;
+use super::panels::Panels;
 use super::walk::{Axes, Loop, Offsets, Walk};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
@@ -33,6 +34,15 @@ impl<'id> Transfer<'_, 'id> {
         name(&mut axes);
         if let Some(walk) = axes.finish() {
             assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
+            if let Way::Bytes = self.copier.way {
+                if let Some(panels) = Panels::of(walk, self.copier.size) {
+                    return self.gather_panels(
+                        panels,
+                        &Selection { indices, policy, untouched },
+                        walk,
+                    );
+                }
+            }
             let rest = walk.order(self.order());
             let mut untouched = untouched;
             if untouched && policy == Policy::Refuse && rest.is_some() {
@@ -56,6 +66,41 @@ impl<'id> Transfer<'_, 'id> {
 }
 
 impl<'id> Transfer<'_, 'id> {
+    /// Runs the gather over a walk from the panels that were made of it. Returns `None` where an index
+    /// is refused.
+    #[inline(never)]
+    fn gather_panels(
+        &self,
+        mut panels: Panels,
+        selection: &Selection<'_>,
+        walk: &Walk,
+    ) -> Option<Filled<'id>> {
+        let &Selection { indices, policy, untouched } = selection;
+        if untouched && policy == Policy::Refuse && !indices.inside(&walk.components) {
+            return None;
+        }
+        let outside = AtomicBool::new(false);
+        let run = Run {
+            walk,
+            indices: Some(indices),
+            policy,
+            selected: self.from.start().cast_mut(),
+            listed: self.to.start(),
+            size: self.copier.size,
+            kernel: &self.copier.gather(walk, false, self.fill),
+            spread: false,
+            outside: &outside,
+        };
+        // SAFETY: the walk was made from the layouts of the transfer's arrays and of these indices by
+        // `Axes`, and the kernel is that of the transfer's copier, whose elements are plain. The
+        // panels have all lanes of the walk, so every element has been written or filled.
+        #[allow(unsafe_code)]
+        unsafe {
+            panels.run(&run, false);
+            (!outside.into_inner()).then(|| self.filled())
+        }
+    }
+
     /// Runs the gather where all arrays are dense and elements are few; otherwise returns `None`.
     /// Returns `Some(None)` where an index is refused, before anything is written.
     pub(crate) fn gather_few(
@@ -118,12 +163,7 @@ pub(super) fn copy(
             Some(_) => is_streamed(bytes),
             None => is_past(bytes, transfer),
         };
-    let kernel = Gather {
-        copier,
-        run: copier.kernel(&walk.inner, true, streamed),
-        shuffles: copier.shuffles(walk),
-        fill: transfer.fill,
-    };
+    let kernel = copier.gather(walk, streamed, transfer.fill);
     let parts = parallel::parts(cost(walk, copier.size));
     if selection.is_some_and(|selection| !selection.upholds_untouched(walk, parts)) {
         return false;

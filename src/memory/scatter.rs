@@ -13,14 +13,16 @@ use super::combine::{self, Divide, Fold, Kernels, Plain};
 use super::copy::{Clones, Copier, Way};
 use super::cpu::of_caches;
 use super::few::{Few, Named};
-use super::indexed::is_chunk;
+use super::indexed::{Run, is_chunk};
 use super::indices::Indices;
+use super::panels::Panels;
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
 use super::walk::{Axes, Components, Loop, Offsets, Order, Walk, is_inside};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::reduction::Reduction;
+use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 use split::run;
 
@@ -230,6 +232,9 @@ impl Pass<'_> {
     fn run(&self, walk: &mut Walk, kernels: &[&dyn Kernel]) -> bool {
         let reduces = matches!(self.scattering.how, How::Reduce { .. });
         let size = self.scattering.updates.layout().size();
+        if let Some(mut panels) = reduces.then(|| Panels::of(walk, size)).flatten() {
+            return kernels.iter().all(|kernel| self.panels(&mut panels, walk, *kernel));
+        }
         let size = if reduces && combine::transposes_updates(size) { size } else { 0 };
         let rest = walk.order(Order::Selected(size));
         kernels.iter().all(|kernel| {
@@ -239,10 +244,40 @@ impl Pass<'_> {
 
     /// Runs the copy kernel for the row of each walk; returns false where an index is refused.
     fn copy(&self, walk: &mut Walk, copier: Copier) -> bool {
+        if let Way::Bytes = copier.way {
+            if let Some(mut panels) = Panels::of(walk, copier.size) {
+                return self.panels(&mut panels, walk, &copier.write(&Loop::ONCE));
+            }
+        }
         let rest = walk.order(Order::Selected(0));
         std::iter::once(&*walk)
             .chain(rest.as_deref())
             .all(|walk| self.walk(walk, &copier.write(&walk.inner)))
+    }
+
+    /// Runs a kernel over a walk, panel by panel; returns false where an index is refused.
+    fn panels(&self, panels: &mut Panels, walk: &Walk, kernel: &dyn Kernel) -> bool {
+        let Scattering { target, updates, indices, .. } = self.scattering;
+        let outside = AtomicBool::new(false);
+        let run = Run {
+            walk,
+            indices: Some(*indices),
+            policy: self.policy,
+            selected: target.start(),
+            listed: updates.start().cast_mut(),
+            size: updates.layout().size(),
+            kernel,
+            spread: false,
+            outside: &outside,
+        };
+        // SAFETY: the walk was made from the layouts of these arrays (`Axes`), the target of which is
+        // borrowed exclusively (`StridedMut`), and the panels of the walk; their elements are of the
+        // same type, which is plain, and the kernel was made for it (invariant of `Scattering`).
+        #[allow(unsafe_code)]
+        unsafe {
+            panels.run(&run, true);
+        }
+        !outside.into_inner()
     }
 
     fn walk(&self, walk: &Walk, kernel: &dyn Kernel) -> bool {

@@ -8,6 +8,7 @@ mod folds;
 mod forms;
 mod formulas;
 mod onnx;
+mod panels;
 mod repeats;
 mod runs;
 #[cfg(feature = "rayon")]

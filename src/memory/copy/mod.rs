@@ -138,6 +138,14 @@ impl Kernel for Write {
 }
 
 impl Copier {
+    /// The kernel that copies selected elements to the listed array along a walk, and `fill` where an
+    /// index selects nothing. If `streamed`, rows are written by non-temporal stores.
+    #[inline]
+    pub(super) fn gather(self, walk: &Walk, streamed: bool, fill: Option<*const u8>) -> Gather {
+        let run = self.kernel(&walk.inner, true, streamed);
+        Gather { copier: self, run, shuffles: self.shuffles(walk), fill }
+    }
+
     /// The kernel that overwrites selected elements, for tiles with this inner loop.
     pub(super) fn write(self, inner: &Loop) -> Write {
         Write { copier: self, run: self.kernel(inner, false, false) }

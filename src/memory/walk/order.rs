@@ -93,6 +93,13 @@ impl Walk {
         (walk, remainder)
     }
 
+    /// These loops, run in this order.
+    pub(in crate::memory) fn in_order(loops: Loops, components: Components) -> Self {
+        let mut walk = Walk::of(loops, components);
+        walk.assign_roles();
+        walk
+    }
+
     /// The loops that read no indices and run outside all loops that do, except
     /// [`outer`](Self::outer): indices are resolved once for all their iterations.
     #[inline]

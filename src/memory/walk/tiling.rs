@@ -20,6 +20,8 @@
 //!     for c in tile                                 both lists are read in sequence
 //!       target[indices[k, c], c] = updates[k, c]    of a transposed target
 //! ```
+//!
+//! Lanes that no order of loops keeps in the caches are packed instead (`panels.rs`).
 
 use std::ops::RangeInclusive;
 
@@ -114,17 +116,18 @@ pub(super) fn tile(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Optio
 /// one of which reads no indices.
 ///
 /// If the first of them is so short that tiles of a gather would be narrow, its output is written in
-/// sequence where the cache lines of what entries select stay cached for the loops around.
+/// sequence where the cache lines of what entries select stay cached for the loops around; otherwise a
+/// longer loop is tiled that shares cache lines, too.
 fn tile_pair(
     loops: &mut Loops,
     pair: [usize; 2],
     keys: SortKeys<'_>,
     order: Order,
 ) -> Option<Tiling> {
-    let [fastest_selected, fastest_listed] = pair;
     let (Order::Listed(size) | Order::Selected(size)) = order;
     let scatters = matches!(order, Order::Selected(_));
-    let (across, down) = (&loops[fastest_selected], &loops[fastest_listed]);
+    let [mut fastest_selected, fastest_listed] = pair;
+    let (mut across, down) = (&loops[fastest_selected], &loops[fastest_listed]);
     let blocks = is_transposed(loops, pair, keys, size)
         && (!scatters || across.step.selected == size as isize);
     if !disagree(across, down, keys) && !blocks {
@@ -134,11 +137,16 @@ fn tile_pair(
         if keys.selected(down) < LINE {
             return None;
         }
-        let within = down.reads_indices().then(|| cached_lists(loops, keys));
-        if let Some(within) = within.flatten() {
-            // Iterations that share cache lines follow each other.
-            sort(&mut loops[..within], |level| keys.selected(level));
-            return None;
+        if down.reads_indices() {
+            if let Some(within) = cached_lists(loops, keys) {
+                // Iterations that share cache lines follow each other.
+                sort(&mut loops[..within], |level| keys.selected(level));
+                return None;
+            }
+            let is_wider =
+                |level: &Loop| !level.entries && level.len >= NARROW && disagree(level, down, keys);
+            fastest_selected = loops.iter().position(is_wider).unwrap_or(fastest_selected);
+            across = &loops[fastest_selected];
         }
     }
     let (tiled, partner) = if !down.reads_indices() {
@@ -326,11 +334,11 @@ fn sets_apart(step: usize) -> usize {
 }
 
 /// The number of cache lines that stay in L1 together, a multiple of `step` bytes apart.
-fn lines_in_l1(step: usize) -> usize {
+pub(in crate::memory) fn lines_in_l1(step: usize) -> usize {
     /// Lines of a set, and bytes that one line of each set holds together.
     const WAYS: usize = threshold(8, 2);
     const WAY: usize = threshold(4 << 10, 64);
-    WAYS * (WAY / sets_apart(step.max(1)).min(WAY))
+    WAYS * (WAY / sets_apart(step.max(1)).clamp(LINE, WAY))
 }
 
 /// Number of iterations of a tile along lists of indices and listed elements.

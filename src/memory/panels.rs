@@ -1,0 +1,244 @@
+//! Panels: lanes of a transposed array, packed side by side while indices select among their
+//! elements, as matrix products pack panels of their operands.
+//!
+//! ```text
+//! for panel of lanes
+//!   buffer[lane, ..] = array[lane, ..]                 each lane contiguous, in the buffer
+//!   gather from, or scatter into, the lanes of the buffer
+//!   array[lane, ..] = buffer[lane, ..]                 after a scatter
+//! ```
+//!
+//! The elements of a lane of a transposed array lie in a cache line each, which the next lanes share.
+//! Many lines, above all lines a power of two apart, of which a cache holds few, do not stay cached
+//! until the next lane uses them. A panel uses each line once to pack it and once to copy it back.
+
+use std::sync::atomic::Ordering;
+
+use super::alloc::reserved;
+use super::copy::{Copier, Way};
+use super::cpu::{LINE, of_caches};
+use super::indexed::{Cut, Run};
+use super::indices::CHUNK;
+use super::walk::{
+    Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, iterations, lines_in_l1,
+};
+use crate::index::Policy;
+use crate::parallel::{self, Cost};
+use crate::threshold::threshold;
+
+/// The panels of an array, and a buffer for each part of them that runs at the same time.
+///
+/// Invariant: the panels have the lanes of all iterations of the walk that they were made from. A
+/// buffer has room for the lanes of `whole`, which has at least as many as `last`, and `memory` for
+/// `parts` buffers of `stride` bytes.
+pub(super) struct Panels {
+    whole: Panel,
+    /// The last panel of each iteration of the loops around panels, which may have fewer lanes.
+    last: Panel,
+    /// The loops over panels, outermost first; the last of them is that over neighbours.
+    around: Loops,
+    parts: usize,
+    stride: usize,
+    memory: Vec<u128>,
+}
+
+/// A loop nest, and what tiles leave of it.
+type Walks = (Walk, Option<Box<Walk>>);
+
+/// The loops over the lanes of a panel.
+struct Panel {
+    /// Over the lanes' elements in the array (selected) and in the buffer (listed).
+    pack: Walks,
+    /// The same with the buffer as the selected and the array as the listed array.
+    unpack: Walks,
+    /// Over the indices of these lanes, which select in the buffer.
+    select: Walk,
+}
+
+/// The loops of a walk over transposed lanes.
+struct Transposed<'w> {
+    /// Over adjacent elements of the array, each of which begins a lane.
+    lanes: &'w Loop,
+    /// Over the indices of a lane.
+    list: &'w Loop,
+    /// The axis that these select along.
+    axis: &'w Component,
+    others: Loops,
+}
+
+impl<'w> Transposed<'w> {
+    /// `None` unless each element has an index of its own along a single axis, and the lanes of
+    /// adjacent elements have contiguous indices and listed elements.
+    fn of(walk: &'w Walk, size: usize) -> Option<Self> {
+        let [axis] = &walk.components[..] else { return None };
+        let step = size as isize;
+        let lanes =
+            walk.loops.iter().find(|level| !level.entries && level.step.selected == step)?;
+        let list = walk.loops.iter().find(|level| level.entries)?;
+        let contiguous = list.step.listed == step && list.step.indices.unsigned_abs() < LINE;
+        let others: Loops =
+            walk.loops.iter().filter(|&level| level != lanes && level != list).copied().collect();
+        let own = walk.loops.iter().all(Loop::reads_indices);
+        let one_list = others.iter().all(|level| !level.entries);
+        (contiguous && own && one_list).then_some(Transposed { lanes, list, axis, others })
+    }
+
+    /// Whether packing takes less time than it saves: the lines of a lane do not stay cached, and
+    /// enough elements are selected in them.
+    fn pays(&self, size: usize) -> bool {
+        /// The number of selected elements for each line of a panel.
+        const USES: usize = threshold(4, 1);
+        /// Lines of one lane, divided by those that stay in L1.
+        const BEYOND_L1: usize = threshold(4, 1);
+        let &Transposed { lanes, list, axis, .. } = self;
+        let uses = list.len.saturating_mul(lanes.len.min(LINE / size));
+        let lines = axis.len.min(list.len);
+        let all = axis.len.saturating_mul(axis.step.unsigned_abs());
+        let far = all >= of_caches(|caches| caches.last / 2, 1 << 10);
+        let conflicts = lines >= BEYOND_L1 * lines_in_l1(axis.step.unsigned_abs());
+        uses >= USES.saturating_mul(axis.len) && (conflicts || far)
+    }
+
+    /// The number of lanes of a panel, if one of a cache line is small enough to stay cached.
+    fn width(&self, size: usize) -> Option<usize> {
+        /// The most bytes of adjacent elements.
+        const WIDEST: usize = threshold(512, 16);
+        let most = of_caches(|caches| caches.last / 4, 4 << 10);
+        let most = most / self.axis.len.max(1);
+        (most >= threshold(LINE, 4)).then(|| (most.min(WIDEST) / size).clamp(1, self.lanes.len))
+    }
+
+    /// The loops over a panel of `lanes` lanes, which lie `stride` bytes apart in the buffer.
+    fn panel(&self, lanes: usize, stride: usize, size: usize) -> Panel {
+        let (step, stride) = (size as isize, stride as isize);
+        let copies = |back: bool| {
+            let level = |len, array, buffer| {
+                let (selected, listed) = if back { (buffer, array) } else { (array, buffer) };
+                Loop { len, step: Offsets { selected, indices: 0, listed }, entries: false }
+            };
+            let loops = [level(lanes, step, stride), level(self.axis.len, self.axis.step, step)];
+            Walk::new(loops.into_iter().collect(), Components::new(), Order::Listed(size))
+        };
+        let lanes = Loop {
+            len: lanes,
+            step: Offsets { selected: stride, ..self.lanes.step },
+            ..*self.lanes
+        };
+        let axis = Component { step, ..*self.axis };
+        let loops = [lanes, *self.list].into_iter().collect();
+        let select = Walk::in_order(loops, [axis].into_iter().collect());
+        Panel { pack: copies(false), unpack: copies(true), select }
+    }
+}
+
+impl Panels {
+    /// The panels of a walk, not yet ordered, over elements of `size` bytes that are plain; `None`
+    /// if packing does not pay, or if memory for buffers is refused.
+    pub(super) fn of(walk: &Walk, size: usize) -> Option<Self> {
+        /// The largest elements that [plain types](Way::Bytes) have.
+        const LARGEST: usize = 16;
+        if walk.loops.len() < 2 || !(1..=LARGEST).contains(&size) {
+            return None;
+        }
+        let loops = Transposed::of(walk, size).filter(|loops| loops.pays(size))?;
+        let Transposed { lanes, axis, .. } = loops;
+        let elements = iterations(&walk.loops);
+        // Where entries are one chunk, callers rely on all being resolved before the first is used.
+        let width = loops.width(size).filter(|_| elements > CHUNK)?;
+        let neighbours = lanes.len.div_ceil(width);
+        let last = lanes.len - (neighbours - 1) * width;
+        let mut around = loops.others.clone();
+        let step = Offsets::ZERO.after(width, lanes.step);
+        around.push(Loop { len: neighbours, step, entries: false });
+        let packed = axis.len.saturating_mul(lanes.len * iterations(&loops.others));
+        let cost = Cost::of_near(elements).plus(Cost::of_apart(packed).times(2));
+        let parts = parallel::parts(cost).min(parallel::threads()).min(iterations(&around));
+        // An odd number of cache lines: lanes a power of two apart would share sets of the caches.
+        let lane = ((axis.len * size).div_ceil(LINE) | 1) * LINE;
+        let stride = lane * width + LINE;
+        let memory = reserved(stride.checked_mul(parts)?.div_ceil(size_of::<u128>())).ok()?;
+        let [whole, last] = [width, last].map(|lanes| loops.panel(lanes, lane, size));
+        Some(Panels { whole, last, around, parts, stride, memory })
+    }
+
+    /// Runs the walk that these panels were made from, panel by panel; `writes` is whether the kernel
+    /// writes the selected array.
+    ///
+    /// # Safety
+    /// The invariant of [`Run`] holds for `run`, whose walk is that from which the panels were made
+    /// for elements of this size, which are [plain](Way::Bytes). If the kernel writes the selected
+    /// array, that is borrowed exclusively, otherwise the listed array is.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn run(&mut self, run: &Run<'_>, writes: bool) {
+        let buffers = Run { selected: self.memory.as_mut_ptr().cast(), ..*run };
+        let (this, neighbours) = (&*self, self.around.last().map_or(1, |level| level.len));
+        parallel::run(self.parts, &|part| {
+            let buffers: &Run<'_> = &buffers;
+            let buffer = buffers.selected.wrapping_add(part * this.stride);
+            let share = parallel::share(iterations(&this.around), this.parts, part);
+            let mut cursor = Cursor::new(&this.around, run.walk.base, share.start);
+            for number in share {
+                let (at, _) = cursor.take(1);
+                let last = (number + 1).is_multiple_of(neighbours);
+                let panel = if last { &this.last } else { &this.whole };
+                // SAFETY: the caller's promise. The buffer has room for the lanes of the panel and is
+                // this part's alone (invariant), and no two panels have a lane in common.
+                unsafe { panel.run(run, buffer, at, writes) };
+                if run.policy == Policy::Refuse && run.outside.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        });
+    }
+}
+
+impl Panel {
+    /// Runs the panel whose first lane, and whose first index and listed element, are at these
+    /// offsets.
+    ///
+    /// # Safety
+    /// That of [`Panels::run`]; `buffer` can be written and read where the lanes are in it.
+    #[allow(unsafe_code)]
+    unsafe fn run(&self, run: &Run<'_>, buffer: *mut u8, at: Offsets, writes: bool) {
+        let array = run.selected.wrapping_offset(at.selected);
+        let mut select = self.select.clone();
+        select.base.indices = at.indices;
+        let listed = run.listed.wrapping_offset(at.listed);
+        let spread = select.is_spread();
+        let packed = Run { walk: &select, selected: buffer, listed, spread, ..*run };
+        // SAFETY: the loops are those of the run over these lanes, and in the buffer over as many
+        // elements, each of which has been packed when it is used.
+        unsafe {
+            copy(&self.pack, run, array, buffer);
+            packed.run(Cut::Entries(1), 1);
+            let refused = run.policy == Policy::Refuse && run.outside.load(Ordering::Relaxed);
+            if writes && !refused {
+                copy(&self.unpack, run, buffer, array);
+            }
+        }
+    }
+}
+
+/// Copies plain elements along these walks.
+///
+/// # Safety
+/// The walks are over elements of the size of the run's; those at `from` can be read, those at `to`
+/// be written, and the two do not overlap.
+#[allow(unsafe_code)]
+unsafe fn copy((walk, rest): &Walks, run: &Run<'_>, from: *mut u8, to: *mut u8) {
+    let copier = Copier { size: run.size, way: Way::Bytes };
+    for walk in std::iter::once(walk).chain(rest.as_deref()) {
+        let kernel = copier.gather(walk, false, None);
+        let copied = Run {
+            walk,
+            indices: None,
+            selected: from,
+            listed: to,
+            kernel: &kernel,
+            spread: walk.is_spread(),
+            ..*run
+        };
+        // SAFETY: the caller's promise.
+        unsafe { copied.run(Cut::Entries(1), 1) };
+    }
+}

@@ -1,0 +1,181 @@
+//! Single elements along an axis of transposed arrays, the lanes of which lie a power of two apart
+//! and are packed in panels: against the formula.
+
+use ndarray::{ArrayD, ArrayView3, ArrayViewMut3, Ix3, s};
+use num_complex::Complex;
+use opkernels::{Error, OutOfBounds, Reduction};
+
+use crate::common::oracle::{self, Kind, Reducing};
+use crate::common::{
+    Index, Numbers, Reduce, Value, array_of, assert_same, calls, plan_of, settled,
+};
+
+const KIND: Kind = Kind::Elements { axis: 2 };
+
+/// Batches, lanes of each, their length, and the number of indices for each lane. One panel, one
+/// of few lanes, several, the last of them narrower, also of a single lane.
+const SIZES: [[usize; 4]; 6] = [
+    [1, 64, 32, 40],
+    [3, 5, 65, 400],
+    [2, 300, 33, 33],
+    [1, 129, 70, 64],
+    [1, 4, 9, 30],
+    [2, 9, 12, 12],
+];
+
+/// An array in whose memory lanes are the last axis, 1024 elements apart.
+struct Lanes<A> {
+    memory: ArrayD<A>,
+    lanes: usize,
+}
+
+impl<A: Value> Lanes<A> {
+    fn new([batches, lanes, len, _]: [usize; 4]) -> Self {
+        Lanes { memory: array_of(&[batches, len, 1024], 1), lanes }
+    }
+
+    fn view(&self) -> ArrayView3<'_, A> {
+        let memory = self.memory.view().into_dimensionality::<Ix3>().unwrap();
+        memory.slice_move(s![.., .., ..self.lanes]).permuted_axes([0, 2, 1])
+    }
+
+    fn view_mut(&mut self) -> ArrayViewMut3<'_, A> {
+        let memory = self.memory.view_mut().into_dimensionality::<Ix3>().unwrap();
+        memory.slice_move(s![.., .., ..self.lanes]).permuted_axes([0, 2, 1])
+    }
+}
+
+/// Indices of any sign; of `wild` ones some are out of bounds.
+fn indices_of<I: Index>([batches, lanes, len, count]: [usize; 4], wild: bool) -> ArrayD<I> {
+    let mut numbers = Numbers(11);
+    let wide = ArrayD::from_shape_simple_fn(&[batches, lanes, count][..], || {
+        let index = numbers.below(2 * len) as i128 - len as i128;
+        if wild && numbers.once_in(13) { index * 3 } else { index }
+    });
+    I::from_wide(&wide)
+}
+
+fn on_every_pool(run: impl Fn() + Sync) {
+    #[cfg(feature = "rayon")]
+    for threads in [1, 2, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(&run);
+    }
+    run();
+}
+
+fn gathered<A: Value, I: Index>(sizes: [usize; 4]) {
+    let data = Lanes::<A>::new(sizes);
+    let all = data.view().to_owned().into_dyn();
+    let fill = OutOfBounds::Fill(A::from_number(5));
+    for mode in [OutOfBounds::Error, OutOfBounds::Clip, OutOfBounds::Wrap, fill] {
+        let indices: ArrayD<I> = indices_of(sizes, !matches!(mode, OutOfBounds::Error));
+        let expected = oracle::read(KIND, &all, &I::to_wide(&indices), &mode).unwrap();
+        on_every_pool(|| {
+            let output = calls::read(KIND, &data.view().into_dyn(), &indices, mode.clone());
+            assert_same(&output.unwrap(), &expected);
+        });
+    }
+}
+
+#[test]
+fn gathers() {
+    for sizes in SIZES {
+        gathered::<u8, i64>(sizes);
+        gathered::<i16, i32>(sizes);
+        gathered::<f32, i64>(sizes);
+        gathered::<u64, i64>(sizes);
+        gathered::<Complex<f64>, i32>(sizes);
+        gathered::<String, i64>(sizes);
+    }
+}
+
+fn scattered<A: Reduce, I: Index>(sizes: [usize; 4]) {
+    let [batches, lanes, _, count] = sizes;
+    let data = Lanes::<A>::new(sizes);
+    let updates: ArrayD<A> = array_of(&[batches, lanes, count], 3);
+    for reduction in [Reduction::None, Reduction::Sum, Reduction::Max, Reduction::Mean] {
+        for (mode, use_init_val) in [(OutOfBounds::Error, true), (OutOfBounds::Skip, false)] {
+            let indices: ArrayD<I> = indices_of(sizes, matches!(mode, OutOfBounds::Skip));
+            let how = Reducing { reduction, use_init_val, mode };
+            let all = data.view().to_owned().into_dyn();
+            let wide = I::to_wide(&indices);
+            let Ok(expected) = oracle::reduce_of(KIND, &all, &wide, &updates, &how) else {
+                continue;
+            };
+            let mut changed = data.memory.clone();
+            let places = s![.., .., ..lanes];
+            let expected = expected.into_dimensionality::<Ix3>().unwrap();
+            let mut changed_lanes = changed.view_mut().into_dimensionality::<Ix3>().unwrap();
+            changed_lanes.slice_mut(places).assign(&expected.permuted_axes([0, 2, 1]));
+            on_every_pool(|| {
+                let mut target = Lanes { memory: data.memory.clone(), lanes };
+                let view = &mut target.view_mut().into_dyn();
+                calls::reduce(KIND, view, &indices, &updates.view(), &how).unwrap();
+                let [found, wanted] = [&target.memory, &changed].map(|all| settled(reduction, all));
+                assert_same(&found, &wanted);
+            });
+        }
+    }
+}
+
+#[test]
+fn scatters() {
+    for sizes in SIZES {
+        scattered::<u8, i64>(sizes);
+        scattered::<i16, i32>(sizes);
+        scattered::<f32, i64>(sizes);
+        scattered::<f64, i32>(sizes);
+        scattered::<i64, i64>(sizes);
+        scattered::<Complex<f64>, i64>(sizes);
+    }
+}
+
+#[test]
+fn indices_that_a_plan_holds() {
+    let sizes = [2, 300, 33, 33];
+    let data = Lanes::<f32>::new(sizes);
+    let indices: ArrayD<i64> = indices_of(sizes, false);
+    let plan = plan_of(KIND, data.view().shape(), &indices.view(), OutOfBounds::Error);
+    let plan = plan.unwrap().unwrap();
+    let expected = calls::read_plainly(KIND, &data.view().to_owned().into_dyn().view(), &indices);
+    let output = calls::read_plainly(KIND, &data.view().into_dyn(), &plan);
+    assert_same(&output.unwrap(), &expected.unwrap());
+}
+
+/// An index out of bounds anywhere leaves target and output untouched, and is named.
+#[test]
+fn an_index_out_of_bounds() {
+    for sizes in [[2, 300, 33, 33], [1, 9, 12, 12]] {
+        let [batches, lanes, len, count] = sizes;
+        let updates: ArrayD<f32> = array_of(&[batches, lanes, count], 3);
+        let total = updates.len();
+        for at in [0, 1, total / 3, total / 2, total - 1] {
+            let mut indices: ArrayD<i64> = indices_of(sizes, false);
+            *indices.iter_mut().nth(at).unwrap() = len as i64;
+            let mut data = Lanes::<f32>::new(sizes);
+            let before = data.memory.clone();
+            let is_named = |error| match error {
+                Err(Error::IndexOutOfBounds { index, position, .. }) => {
+                    let strides = [lanes * count, count, 1];
+                    let number: usize = position.iter().zip(strides).map(|(p, s)| p * s).sum();
+                    index == len as i128 && number == at
+                }
+                _ => false,
+            };
+            let view = &mut data.view_mut().into_dyn();
+            for reduction in [Reduction::None, Reduction::Sum] {
+                let how = Reducing { reduction, use_init_val: true, mode: OutOfBounds::Error };
+                let refused = calls::reduce(KIND, view, &indices, &updates.view(), &how);
+                assert!(is_named(refused));
+            }
+            assert_same(&data.memory, &before);
+            let mut output = updates.clone();
+            let view = &mut output.view_mut();
+            let refused =
+                calls::read_into(KIND, &data.view().into_dyn(), &indices, OutOfBounds::Error, view);
+            assert!(is_named(refused));
+            assert_same(&output, &updates);
+        }
+    }
+}
