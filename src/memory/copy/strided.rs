@@ -33,16 +33,7 @@ fn from_to<const GATHER: bool, T>(selected: T, listed: T) -> (T, T) {
 #[allow(unsafe_code)]
 unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     if let (true, Places::Every(every)) = (GATHER, tile.places) {
-        let is_shorter = |one: isize, other: isize| one.unsigned_abs() < other.unsigned_abs();
-        let by_entry = tile.inner.listed == N as isize
-            && is_shorter(tile.offset_step, tile.inner.selected)
-            && transposes(N, tile.offset_step.unsigned_abs(), true);
-        let by_inner = tile.inner.listed != N as isize
-            && every == N as isize
-            && transposes(N, tile.inner.selected.unsigned_abs(), false);
-        let step = if by_entry { tile.offset_step } else { tile.inner.selected };
-        let pays = tile.offsets.len().min(tile.inner.len) >= least_side(N, step);
-        if (by_entry || by_inner) && pays {
+        if let Some(by_entry) = matrix_by_entry(tile, N, every) {
             // SAFETY: the caller's promise.
             return unsafe {
                 match N {
@@ -59,11 +50,38 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     tile.with_long_rows(&|tile| unsafe { rows::<N, GATHER>(tile) });
 }
 
+/// Whether the matrix of a gather's tile, which lies transposed in the list, has entries as its columns
+/// (`by_entry` in [`transpose_tile`]). `None` if it takes less time to copy row by row.
+fn matrix_by_entry(tile: &Tile<'_>, size: usize, every: isize) -> Option<bool> {
+    let Tile { inner, offset_step, .. } = *tile;
+    let is_shorter = |one: isize, other: isize| one.unsigned_abs() < other.unsigned_abs();
+    let by_entry = inner.listed == size as isize
+        && is_shorter(offset_step, inner.selected)
+        && transposes(size, offset_step.unsigned_abs(), true);
+    let by_inner = inner.listed != size as isize
+        && every == size as isize
+        && transposes(size, inner.selected.unsigned_abs(), false);
+    let (step, apart) =
+        if by_entry { (offset_step, inner.selected) } else { (inner.selected, inner.listed) };
+    let wide =
+        tile.offsets.len().min(inner.len) >= least_side(size, step, stay_in_l1(inner.len, apart));
+    let pays = wide && !tile.has_short_rows(tile.outer.len);
+    ((by_entry || by_inner) && pays).then_some(by_entry)
+}
+
+/// Whether the cache lines of a row of elements that are `step` bytes apart are still in L1 when the
+/// next rows use them.
+fn stay_in_l1(len: usize, step: isize) -> bool {
+    const MOST: usize = threshold(128, 4);
+    len <= MOST || step.unsigned_abs() < LINE
+}
+
 /// The least number of rows and of columns of a matrix that is transposed in blocks, for elements
-/// of `size` bytes with `step` bytes from one to the next: narrower ones take less time as long
-/// rows of elements that lie apart.
-fn least_side(size: usize, step: isize) -> usize {
+/// of `size` bytes with `step` bytes from one to the next: narrower ones take less time row by row,
+/// above all if the lines of elements that lie apart `stay` in L1.
+fn least_side(size: usize, step: isize, stay: bool) -> usize {
     match (size, step.unsigned_abs() == size) {
+        (1 | 2 | 4 | 8, true) if stay => 6,
         (8.., _) => 0,
         (_, true) => 3,
         // Elements would be collected in the buffer two or three at a time.
@@ -78,6 +96,13 @@ fn least_side(size: usize, step: isize) -> usize {
 #[allow(unsafe_code)]
 unsafe fn rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     let len = tile.inner.len;
+    if len == 1 {
+        return tile.each(|selected, listed| {
+            let (from, to) = from_to::<GATHER, _>(selected, listed);
+            // SAFETY: the caller's promise, for each element.
+            unsafe { from.cast_const().copy_to_nonoverlapping(to, N) };
+        });
+    }
     // In elements: steps are multiples of an element's size.
     let steps = [tile.inner.selected, tile.inner.listed].map(|step| step / N as isize);
     let (from_step, to_step) = from_to::<GATHER, _>(steps[0], steps[1]);

@@ -239,20 +239,16 @@ impl Tile<'_> {
     }
 
     /// Calls `run` with tiles that together are this one. Rows that are far shorter than the outer
-    /// loop, or than a loop over evenly spaced entries, change places with it, in blocks of its
-    /// iterations: a short loop costs more than its iterations. For kernels that take rows of any
-    /// steps.
+    /// loop, or than a loop over entries, change places with it, in blocks of its iterations: a short
+    /// loop costs more than its iterations. For kernels that take rows of any steps.
     #[inline(never)]
     pub(in crate::memory) fn with_long_rows(&self, run: &dyn Fn(&Tile<'_>)) {
-        /// Most elements of a row that changes places.
-        const SHORT: usize = 4;
-        let short = |len: usize| (2..=SHORT).contains(&self.inner.len) && len >= 4 * self.inner.len;
-        if short(self.outer.len) {
+        if self.has_short_rows(self.outer.len) {
             return self.exchanged(run);
         }
         match (self.offsets, self.places) {
             (offsets @ [first, ..], Places::Every(listed))
-                if self.offset_step != 0 && short(offsets.len()) =>
+                if self.offset_step != 0 && self.has_short_rows(offsets.len()) =>
             {
                 let outer = Steps { len: offsets.len(), selected: self.offset_step, listed };
                 for iteration in 0..self.outer.len {
@@ -261,8 +257,45 @@ impl Tile<'_> {
                     Tile { selected, listed, outer, offsets, ..*self }.exchanged(run);
                 }
             }
+            _ if self.has_far_elements() => self.element_by_element(run),
             _ => run(self),
         }
+    }
+
+    /// Whether there are far more entries than elements of a row, and these, which are few, share no
+    /// cache lines of the selected array.
+    fn has_far_elements(&self) -> bool {
+        const MOST_BYTES: usize = threshold(32, 16);
+        let row = self.inner.len.saturating_mul(self.size);
+        let far = self.inner.selected.unsigned_abs() >= 64;
+        let few = self.inner.len > 1 && row <= MOST_BYTES;
+        far && few && self.offset_step == 0 && self.offsets.len() >= 4 * self.inner.len
+    }
+
+    /// Calls `run` with tiles of single elements that together are this one: the loops over a row and
+    /// over the entries change places, in blocks of entries.
+    fn element_by_element(&self, run: &dyn Fn(&Tile<'_>)) {
+        /// What these entries have in the listed array stays in L1.
+        const ENTRIES: usize = threshold(256, 5);
+        for first in (0..self.offsets.len()).step_by(ENTRIES) {
+            let block = self.part(first..self.offsets.len().min(first + ENTRIES));
+            for k in 0..self.inner.len as isize {
+                let selected = block.selected.wrapping_offset(k.wrapping_mul(self.inner.selected));
+                let listed = block.listed.wrapping_offset(k.wrapping_mul(self.inner.listed));
+                let inner = Steps { len: 1, selected: 0, listed: 0 };
+                run(&Tile { selected, listed, inner, ..block });
+            }
+        }
+    }
+
+    /// Whether rows are so short that it pays to run a loop of `len` iterations around them inside.
+    pub(in crate::memory) fn has_short_rows(&self, len: usize) -> bool {
+        /// Most elements of such a row, and of one of few rows.
+        const SHORT: [usize; 2] = [8, 16];
+        /// Most elements of few rows.
+        const FEW: usize = 128;
+        let few = self.inner.len.saturating_mul(self.offsets.len()) <= FEW;
+        (2..=SHORT[usize::from(few)]).contains(&self.inner.len) && len >= 4 * self.inner.len
     }
 
     /// Calls `run` with tiles that together are this one: the outer and the inner loop change
