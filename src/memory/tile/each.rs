@@ -6,7 +6,7 @@ use crate::threshold::threshold;
 
 /// Number of iterations of the outer loop of a block, in which it changes places with a loop inside
 /// it. What they select stays in L1.
-const ITERATIONS: usize = threshold(64, 5);
+const ITERATIONS: usize = threshold(128, 5);
 
 /// How [`Tile::each`] runs many iterations of the outer loop, or few entries in each of them.
 enum Way {
