@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use super::repeat;
 use crate::memory::cpu::{LINE, Rows, transpose, transposes};
 use crate::memory::tile::{Places, Tile};
+use crate::memory::walk::lines_in_l1;
 use crate::threshold::threshold;
 
 /// The kernel for elements of `size` bytes: from the selected to the listed array where `GATHER`,
@@ -65,15 +66,14 @@ fn matrix_by_entry(tile: &Tile<'_>, size: usize, every: isize) -> Option<bool> {
         if by_entry { (offset_step, inner.selected) } else { (inner.selected, inner.listed) };
     let wide =
         tile.offsets.len().min(inner.len) >= least_side(size, step, stay_in_l1(inner.len, apart));
-    let pays = wide && !tile.has_short_rows(tile.outer.len);
+    let pays = wide && !tile.has_short_rows();
     ((by_entry || by_inner) && pays).then_some(by_entry)
 }
 
 /// Whether the cache lines of a row of elements that are `step` bytes apart are still in L1 when the
 /// next rows use them.
 fn stay_in_l1(len: usize, step: isize) -> bool {
-    const MOST: usize = threshold(128, 4);
-    len <= MOST || step.unsigned_abs() < LINE
+    len <= lines_in_l1(step.unsigned_abs()) / 2 || step.unsigned_abs() < LINE
 }
 
 /// The least number of rows and of columns of a matrix that is transposed in blocks, for elements
@@ -116,8 +116,7 @@ unsafe fn rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
                 (-1, 1) => copy_row::<N>(from, -1, to, 1, len),
                 (2, 1) => copy_row::<N>(from, 2, to, 1, len),
                 (0, 1) => repeat(from.cast::<[u8; N]>().read(), to.cast(), len),
-                (_, 1) => copy_row::<N>(from, from_step, to, 1, len),
-                _ => copy_row::<N>(from, from_step, to, to_step, len),
+                _ => copy_row_of_any_steps::<N>(from, from_step, to, to_step, len),
             }
         }
     });
@@ -259,6 +258,26 @@ unsafe fn in_bands<const N: usize, const M: usize, const WIDTH: usize>(
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn copy_row<const N: usize>(
+    from: *const MaybeUninit<[u8; N]>,
+    from_step: isize,
+    to: *mut MaybeUninit<[u8; N]>,
+    to_step: isize,
+    len: usize,
+) {
+    for k in 0..len as isize {
+        // SAFETY: the caller's promise.
+        unsafe { to.offset(k * to_step).write(from.offset(k * from_step).read()) };
+    }
+}
+
+/// The same for steps that are not constants, unrolled: not inlined, so that the code does not depend on
+/// what is around it.
+///
+/// # Safety
+/// That of [`copy_row`].
+#[allow(unsafe_code)]
+#[inline(never)]
+unsafe fn copy_row_of_any_steps<const N: usize>(
     from: *const MaybeUninit<[u8; N]>,
     from_step: isize,
     to: *mut MaybeUninit<[u8; N]>,

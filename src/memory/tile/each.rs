@@ -2,6 +2,7 @@
 
 use super::{BLOCK, Places, Steps, Tile};
 use crate::memory::cpu;
+use crate::memory::walk::lines_in_l1;
 use crate::threshold::threshold;
 
 /// Number of iterations of the outer loop of a block, in which it changes places with a loop inside
@@ -243,18 +244,17 @@ impl Tile<'_> {
     /// loop costs more than its iterations. For kernels that take rows of any steps.
     #[inline(never)]
     pub(in crate::memory) fn with_long_rows(&self, run: &dyn Fn(&Tile<'_>)) {
-        if self.has_short_rows(self.outer.len) {
-            return self.exchanged(run);
+        if let Some(block) = self.block(self.outer, self.offsets.len()) {
+            return self.exchanged(block, run);
         }
         match (self.offsets, self.places) {
-            (offsets @ [first, ..], Places::Every(listed))
-                if self.offset_step != 0 && self.has_short_rows(offsets.len()) =>
-            {
+            (offsets @ [first, ..], Places::Every(listed)) if self.offset_step != 0 => {
                 let outer = Steps { len: offsets.len(), selected: self.offset_step, listed };
+                let Some(block) = self.block(outer, 1) else { return run(self) };
                 for iteration in 0..self.outer.len {
                     let (selected, listed) = self.iteration(iteration);
                     let offsets = std::slice::from_ref(first);
-                    Tile { selected, listed, outer, offsets, ..*self }.exchanged(run);
+                    Tile { selected, listed, outer, offsets, ..*self }.exchanged(block, run);
                 }
             }
             _ if self.has_far_elements() => self.element_by_element(run),
@@ -262,14 +262,44 @@ impl Tile<'_> {
         }
     }
 
+    /// The number of iterations of the loop `around`, with `entries` in each, that pay to run inside
+    /// the loop over a row; `None` if the row is not short beside that loop.
+    fn block(&self, around: Steps, entries: usize) -> Option<usize> {
+        /// Most elements of a row; of rows that share cache lines, or whose elements do, if all that a
+        /// block selects stays in L1; and if such a tile is small.
+        const SHORT: [usize; 3] = [4, 8, 16];
+        /// Most elements of a small tile.
+        const SMALL: usize = 128;
+        /// Fewest iterations of a block.
+        const FEWEST: usize = threshold(32, 2);
+        let step = around.selected.unsigned_abs().max(1);
+        let in_l1 = lines_in_l1(step).saturating_mul((64 / step).max(1));
+        let block = in_l1 / entries.max(1);
+        let small = self.inner.len.saturating_mul(entries) <= SMALL;
+        let shares_lines = step.min(self.inner.selected.unsigned_abs()) < 64;
+        let short = match block >= FEWEST {
+            true if shares_lines => SHORT[1 + usize::from(small)],
+            false if in_l1 < ITERATIONS => return None,
+            _ => SHORT[0],
+        };
+        let pays = (2..=short).contains(&self.inner.len) && around.len >= 4 * self.inner.len;
+        pays.then(|| if block >= FEWEST { block.min(ITERATIONS) } else { ITERATIONS })
+    }
+
+    /// Whether rows are [so short](Self::block) beside the outer loop that these change places.
+    pub(in crate::memory) fn has_short_rows(&self) -> bool {
+        self.block(self.outer, self.offsets.len()).is_some()
+    }
+
     /// Whether there are far more entries than elements of a row, and these, which are few, share no
-    /// cache lines of the selected array.
+    /// cache lines of the selected array, but those of the listed array with the next entry's.
     fn has_far_elements(&self) -> bool {
         const MOST_BYTES: usize = threshold(32, 16);
         let row = self.inner.len.saturating_mul(self.size);
         let far = self.inner.selected.unsigned_abs() >= 64;
         let few = self.inner.len > 1 && row <= MOST_BYTES;
-        far && few && self.offset_step == 0 && self.offsets.len() >= 4 * self.inner.len
+        let near = matches!(self.places, Places::Every(step) if step.unsigned_abs() <= 64);
+        far && near && few && self.offset_step == 0 && self.offsets.len() >= 4 * self.inner.len
     }
 
     /// Calls `run` with tiles of single elements that together are this one: the loops over a row and
@@ -288,22 +318,12 @@ impl Tile<'_> {
         }
     }
 
-    /// Whether rows are so short that it pays to run a loop of `len` iterations around them inside.
-    pub(in crate::memory) fn has_short_rows(&self, len: usize) -> bool {
-        /// Most elements of such a row, and of one of few rows.
-        const SHORT: [usize; 2] = [8, 16];
-        /// Most elements of few rows.
-        const FEW: usize = 128;
-        let few = self.inner.len.saturating_mul(self.offsets.len()) <= FEW;
-        (2..=SHORT[usize::from(few)]).contains(&self.inner.len) && len >= 4 * self.inner.len
-    }
-
     /// Calls `run` with tiles that together are this one: the outer and the inner loop change
     /// places, in blocks of iterations of the outer loop.
-    fn exchanged(&self, run: &dyn Fn(&Tile<'_>)) {
-        for first in (0..self.outer.len).step_by(ITERATIONS) {
+    fn exchanged(&self, block: usize, run: &dyn Fn(&Tile<'_>)) {
+        for first in (0..self.outer.len).step_by(block) {
             let (mut selected, mut listed) = self.iteration(first);
-            let inner = Steps { len: (self.outer.len - first).min(ITERATIONS), ..self.outer };
+            let inner = Steps { len: (self.outer.len - first).min(block), ..self.outer };
             for _ in 0..self.inner.len {
                 let outer = Steps { len: 1, selected: 0, listed: 0 };
                 run(&Tile { selected, listed, outer, inner, ..*self });
