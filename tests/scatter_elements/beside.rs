@@ -323,3 +323,42 @@ fn means_of_long_rows_of_elements_apart() {
     opkernels::ScatterExt::scatter_inplace(&mut target, &indices, &updates, mean).unwrap();
     assert_eq!(data, expected);
 }
+
+/// Indices for a part of short lanes only: the slots of longer loops around these are contiguous.
+#[test]
+fn parts_of_short_lanes() {
+    fn parts<A: Reduce>() {
+        for (shape, listed) in
+            [([6, 50, 5], [2, 50, 2]), ([4, 9, 3], [3, 8, 1]), ([3, 40, 7], [9, 11, 5])]
+        {
+            let (data, values): (ArrayD<A>, ArrayD<A>) =
+                (array_of(&shape, 2), array_of(&listed, 3));
+            let mut numbers = Numbers(3);
+            let indices =
+                ArrayD::from_shape_simple_fn(&listed[..], || numbers.below(shape[0]) as i128);
+            for reduction in REDUCTIONS.into_iter().filter(|&reduction| A::defines(reduction)) {
+                for use_init_val in [true, false] {
+                    let mode = OutOfBounds::Error;
+                    let scatter = oracle::Scatter { axis: 0, reduction, use_init_val, mode };
+                    let expected = oracle::reduce(&data, &indices, &values, &scatter).unwrap();
+                    for layout in Layout::all(3) {
+                        let mut target = Laid::new(&data, layout);
+                        let indices = indices.mapv(|index| index as u16);
+                        target
+                            .view_mut()
+                            .scatter_elements_inplace(&indices, &values, scatter.attributes())
+                            .unwrap();
+                        let found = settled(reduction, &target.contents());
+                        assert_same(&found, &settled(reduction, &expected));
+                    }
+                }
+            }
+        }
+    }
+    parts::<f32>();
+    parts::<i16>();
+    #[cfg(feature = "half")]
+    parts::<half::f16>();
+    #[cfg(feature = "half")]
+    parts::<half::bf16>();
+}
