@@ -148,7 +148,8 @@ pub trait GatherElementsExt: AsArrayRef {
     /// unless they are few, are checked in a pass before anything is written.
     /// Work memory is small, except for elements that need dropping (`String`,
     /// `Vec`): these are cloned from an array of references, one for each element
-    /// of `out`.
+    /// of `out`. Lanes that lie apart, as in a transposed array, may be packed in work
+    /// memory of at most half of the last-level cache for each thread.
     ///
     /// # Specification
     /// ONNX GatherElements 13 and OpenVINO GatherElements-6.

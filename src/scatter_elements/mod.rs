@@ -177,7 +177,9 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// at least four times the memory of `self`, the work is done on a copy of it,
     /// which an error discards. A mean, and a sum, difference or product of
     /// half precision, needs work memory in proportion to the number of updates or
-    /// to the length of the axis. A shared `ArcArray` is copied first, unless the
+    /// to the length of the axis. Lanes that lie apart, as in a transposed array, may
+    /// be packed in work memory of at most half of the last-level cache for each
+    /// thread. A shared `ArcArray` is copied first, unless the
     /// call returns an error; for a large one, the call takes about four times as long as
     /// [`scatter_elements_with`](Self::scatter_elements_with).
     ///
