@@ -265,8 +265,8 @@ impl Tile<'_> {
     /// The number of iterations of the loop `around`, with `entries` in each, that pay to run inside
     /// the loop over a row; `None` if the row is not short beside that loop.
     fn block(&self, around: Steps, entries: usize) -> Option<usize> {
-        /// Most elements of a row; of rows that share cache lines, or whose elements do, if all that a
-        /// block selects stays in L1; and if such a tile is small.
+        /// Most elements of a row; of rows that share cache lines of both arrays, or whose elements do
+        /// where they are selected, if all that a block selects stays in L1; and if such a tile is small.
         const SHORT: [usize; 3] = [4, 8, 16];
         /// Most elements of a small tile.
         const SMALL: usize = 128;
@@ -276,7 +276,8 @@ impl Tile<'_> {
         let in_l1 = lines_in_l1(step).saturating_mul((64 / step).max(1));
         let block = in_l1 / entries.max(1);
         let small = self.inner.len.saturating_mul(entries) <= SMALL;
-        let shares_lines = step.min(self.inner.selected.unsigned_abs()) < 64;
+        let shares_lines =
+            step.min(self.inner.selected.unsigned_abs()) < 64 && around.listed.unsigned_abs() <= 64;
         let short = match block >= FEWEST {
             true if shares_lines => SHORT[1 + usize::from(small)],
             false if in_l1 < ITERATIONS => return None,
