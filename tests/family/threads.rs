@@ -7,7 +7,7 @@ use opkernels::{OutOfBounds, Reduction};
 use crate::common::oracle::{self, Kind, Reducing};
 use crate::common::{Numbers, Reduce, array_of, assert_same, calls, plan_of, settled};
 
-fn on_every_pool<R: Send>(run: impl Fn() -> R + Sync, check: impl Fn(R)) {
+pub(super) fn on_every_pool<R: Send>(run: impl Fn() -> R + Sync, check: impl Fn(R)) {
     for threads in [1, 2, 4] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         check(pool.install(&run));
