@@ -90,20 +90,18 @@ impl Plan {
         Ok(Plan { policy, ..self })
     }
 
-    /// The shape of a gather's output and of a scatter's updates.
-    fn lengths<'s>(
-        &self,
-        data: &'s [usize],
-        indices: &'s [usize],
-    ) -> impl Iterator<Item = &'s usize> + use<'s> {
-        let entries = &indices[self.entries.clone()];
-        data[..self.before].iter().chain(entries).chain(&data[self.behind..])
+    /// The shape of a gather's output and of a scatter's updates, in parts.
+    #[inline]
+    fn parts<'s>(&self, data: &'s [usize], indices: &'s [usize]) -> [&'s [usize]; 3] {
+        [&data[..self.before], &indices[self.entries.clone()], &data[self.behind..]]
     }
 
     /// The shape of a gather's output and of a scatter's updates, in a dimension type of its rank.
+    #[inline(always)]
     pub(crate) fn shape<O: Dimension>(&self, data: &[usize], indices: &[usize]) -> O {
-        let mut shape = O::zeros(self.before + self.entries.len() + data.len() - self.behind);
-        for (slot, &len) in iter::zip(shape.slice_mut(), self.lengths(data, indices)) {
+        let parts = self.parts(data, indices);
+        let mut shape = O::zeros(parts.iter().map(|part| part.len()).sum());
+        for (slot, &len) in iter::zip(shape.slice_mut(), parts.into_iter().flatten()) {
             *slot = len;
         }
         shape
@@ -112,8 +110,8 @@ impl Plan {
     /// Whether `shape` is that of a gather's output and of a scatter's updates.
     #[inline]
     fn fits(&self, data: &[usize], indices: &[usize], shape: &[usize]) -> bool {
-        let parts = [&data[..self.before], &indices[self.entries.clone()], &data[self.behind..]];
         let mut rest = shape.iter();
+        let parts = self.parts(data, indices);
         parts.iter().all(|part| part.iter().all(|len| rest.next() == Some(len)))
             && rest.as_slice().is_empty()
     }
@@ -134,7 +132,7 @@ impl Plan {
             Kind::Elements => "gather_elements",
             Kind::Tuples => "gather_nd",
         };
-        let expected = self.lengths(data, indices).copied().collect();
+        let expected = self.parts(data, indices).concat();
         Err(Error::UpdatesShape { expected, updates: updates.to_vec(), gather })
     }
 
@@ -143,7 +141,7 @@ impl Plan {
         if self.fits(data, indices, out) {
             return Ok(());
         }
-        let expected = self.lengths(data, indices).copied().collect();
+        let expected = self.parts(data, indices).concat();
         Err(Error::OutShapeMismatch { expected, actual: out.to_vec() })
     }
 
