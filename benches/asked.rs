@@ -19,6 +19,7 @@
 
 use std::hint::black_box;
 use std::io::{BufRead as _, Write as _};
+use std::iter;
 use std::time::Instant;
 
 use half::{bf16, f16};
@@ -27,6 +28,7 @@ use opkernels::{
     GatherElementsExt, GatherExt, GatherNdExt, ReduceElement, Reduction, RollExt, Scatter,
     ScatterElements, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt,
 };
+use opkernels_workloads::Numbers;
 use opkernels_workloads::harness::{THREADS, pool};
 
 /// Seconds for each number of threads, at least.
@@ -68,7 +70,8 @@ impl<T: ReduceElement + Copy + Send + Sync + num_traits::NumCast + 'static> Numb
 
 /// Pseudorandom numbers below `end`, the same as `drawn.py` makes.
 fn numbers(seed: u64, count: usize, end: usize) -> impl Iterator<Item = u64> {
-    (seed..).take(count).map(move |k| (k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) % end as u64)
+    let mut stream = Numbers::seeded(seed);
+    iter::repeat_with(move || (stream.next() >> 33) % end as u64).take(count)
 }
 
 fn elements<T: Number>(shape: &[usize]) -> ArrayD<T> {

@@ -25,6 +25,7 @@ import numpy as np
 import torch
 
 from timing import minimum
+from workloads import numbers as stream
 
 BENCHES = pathlib.Path(__file__).resolve().parents[2]
 TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
@@ -153,9 +154,7 @@ class Work:
 
 def numbers(seed, count, end):
     """Pseudorandom numbers below `end`, the same as benches/asked.rs makes."""
-    with np.errstate(over="ignore"):
-        mixed = np.arange(seed, seed + count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return ((mixed >> np.uint64(33)) % np.uint64(end)).astype(np.int64)
+    return ((stream(count, seed) >> np.uint64(33)) % np.uint64(end)).astype(np.int64)
 
 
 def tensor(array, element):

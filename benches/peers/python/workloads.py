@@ -6,10 +6,10 @@ from functools import cached_property
 import numpy as np
 
 
-def numbers(shape):
-    """The stream that the Rust benchmarks draw from (splitmix64, seed 7)."""
+def numbers(shape, seed=7):
+    """The stream that the Rust benchmarks draw from (splitmix64)."""
     count = int(np.prod(shape))
-    z = np.uint64(7) + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = np.uint64(seed) + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return (z ^ (z >> np.uint64(31))).reshape(shape)

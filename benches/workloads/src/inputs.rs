@@ -4,18 +4,20 @@ use ndarray::{Array, Dimension, ShapeBuilder};
 use opkernels::RollExt;
 
 /// A stream of numbers that is the same in every run (splitmix64).
-pub(crate) struct Numbers(u64);
+pub struct Numbers(u64);
 
 impl Numbers {
     pub(crate) fn new() -> Self {
         Numbers::seeded(7)
     }
 
-    pub(crate) fn seeded(seed: u64) -> Self {
+    /// The stream of a seed.
+    pub fn seeded(seed: u64) -> Self {
         Numbers(seed)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next number, of 64 random bits.
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
