@@ -19,7 +19,6 @@
 
 use std::hint::black_box;
 use std::io::{BufRead as _, Write as _};
-use std::iter;
 use std::time::Instant;
 
 use half::{bf16, f16};
@@ -28,8 +27,8 @@ use opkernels::{
     GatherElementsExt, GatherExt, GatherNdExt, ReduceElement, Reduction, RollExt, Scatter,
     ScatterElements, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt,
 };
-use opkernels_workloads::Numbers;
 use opkernels_workloads::harness::{THREADS, pool};
+use opkernels_workloads::random;
 
 /// Seconds for each number of threads, at least.
 const TIME: f64 = 0.04;
@@ -70,8 +69,7 @@ impl<T: ReduceElement + Copy + Send + Sync + num_traits::NumCast + 'static> Numb
 
 /// Pseudorandom numbers below `end`, the same as `drawn.py` makes.
 fn numbers(seed: u64, count: usize, end: usize) -> impl Iterator<Item = u64> {
-    let mut stream = Numbers::seeded(seed);
-    iter::repeat_with(move || (stream.next() >> 33) % end as u64).take(count)
+    random(seed).take(count).map(move |number| (number >> 33) % end as u64)
 }
 
 fn elements<T: Number>(shape: &[usize]) -> ArrayD<T> {

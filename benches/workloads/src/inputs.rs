@@ -4,20 +4,18 @@ use ndarray::{Array, Dimension, ShapeBuilder};
 use opkernels::RollExt;
 
 /// A stream of numbers that is the same in every run (splitmix64).
-pub struct Numbers(u64);
+pub(crate) struct Numbers(u64);
 
 impl Numbers {
     pub(crate) fn new() -> Self {
         Numbers::seeded(7)
     }
 
-    /// The stream of a seed.
-    pub fn seeded(seed: u64) -> Self {
+    pub(crate) fn seeded(seed: u64) -> Self {
         Numbers(seed)
     }
 
-    /// The next number, of 64 random bits.
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -29,6 +27,12 @@ impl Numbers {
     pub(crate) fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
+}
+
+/// The stream of a seed: numbers of 64 random bits.
+pub fn random(seed: u64) -> impl Iterator<Item = u64> {
+    let mut numbers = Numbers::seeded(seed);
+    std::iter::repeat_with(move || numbers.next())
 }
 
 /// An array of numbers made from the stream, its memory in huge pages.

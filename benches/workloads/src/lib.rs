@@ -26,7 +26,7 @@ pub mod tuples;
 pub mod types;
 mod workload;
 
-pub use inputs::Numbers;
+pub use inputs::random;
 pub use workload::{Prepared, Way, Workload, chosen};
 
 /// All workloads.
