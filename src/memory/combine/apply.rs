@@ -125,21 +125,21 @@ pub(super) unsafe fn apply_known<A: Copy>(known: &Known<'_>, combine: impl Fn(A,
 /// is used; returns whether all indices are in bounds.
 ///
 /// # Safety
-/// That of [`SingleRun`](crate::memory::indices::elements::SingleRun), for elements of type `A`
-/// in both arrays, along one axis. Either all entries select from the same lane
+/// That of [`SingleRun`](crate::memory::indices::elements::SingleRun), for a target of type `A` and
+/// updates of type `U`, along one axis. Either all entries select from the same lane
 /// ([`Beside::Each(0)`](Beside::Each)) and the axis is contiguous, or each entry selects from the
 /// lane beside that of the entry before it.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(super) unsafe fn apply_singly<A: Copy>(
+pub(super) unsafe fn apply_singly<A: Copy, U: Copy>(
     elements: &Elements<'_>,
-    combine: impl Fn(A, A) -> A + Copy,
+    combine: impl Fn(A, U) -> A + Copy,
 ) -> bool {
     // SAFETY: the caller's promise. Unsigned integers have the size of signed ones.
     unsafe {
         match elements.width {
-            Width::I32 | Width::U32 => apply_by::<u32, A>(elements, combine),
-            Width::I64 | Width::U64 => apply_by::<u64, A>(elements, combine),
+            Width::I32 | Width::U32 => apply_by::<u32, A, U>(elements, combine),
+            Width::I64 | Width::U64 => apply_by::<u64, A, U>(elements, combine),
         }
     }
 }
@@ -150,13 +150,14 @@ pub(super) unsafe fn apply_singly<A: Copy>(
 /// That of [`apply_singly`], by indices of the size of `I`.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn apply_by<I: Unsigned, A: Copy>(
+unsafe fn apply_by<I: Unsigned, A: Copy, U: Copy>(
     elements: &Elements<'_>,
-    combine: impl Fn(A, A) -> A + Copy,
+    combine: impl Fn(A, U) -> A + Copy,
 ) -> bool {
     let (axis, step, size) = (elements.axis(), elements.axes[0].step, size_of::<A>());
+    let listed_size = size_of::<U>();
     let combine_one = |target: *mut u8, listed: *mut u8, entry: usize| {
-        let (target, update) = (target.cast::<A>(), listed.cast::<A>().wrapping_add(entry));
+        let (target, update) = (target.cast::<A>(), listed.cast::<U>().wrapping_add(entry));
         // SAFETY: the caller's promise: `axis.each` passes positions in bounds of the axis, and
         // there are as many updates as indices.
         unsafe { target.write(combine(target.read(), update.read())) };
@@ -167,16 +168,20 @@ unsafe fn apply_by<I: Unsigned, A: Copy>(
     // SAFETY: the caller's promise.
     unsafe {
         match elements.beside {
-            Beside::Each(0) => elements.blocks(size, BLOCK, |indices: &[I], (first, listed)| {
-                let place = |position: u64| first.wrapping_add(position as usize * size);
-                axis.each(indices, |position, k| combine_one(place(position), listed, k))
-            }),
-            Beside::Each(_) => elements.blocks(size, BLOCK, |indices: &[I], (first, listed)| {
-                let place = |position, k| at(first, position).wrapping_add(k * size);
-                axis.each(indices, |position, k| combine_one(place(position, k), listed, k))
-            }),
+            Beside::Each(0) => {
+                elements.blocks(listed_size, BLOCK, |indices: &[I], (first, listed)| {
+                    let place = |position: u64| first.wrapping_add(position as usize * size);
+                    axis.each(indices, |position, k| combine_one(place(position), listed, k))
+                })
+            }
+            Beside::Each(_) => {
+                elements.blocks(listed_size, BLOCK, |indices: &[I], (first, listed)| {
+                    let place = |position, k| at(first, position).wrapping_add(k * size);
+                    axis.each(indices, |position, k| combine_one(place(position, k), listed, k))
+                })
+            }
             Beside::Runs(runs) => {
-                elements.blocks(size, runs.len(), |indices: &[I], (first, listed)| {
+                elements.blocks(listed_size, runs.len(), |indices: &[I], (first, listed)| {
                     let place = |position, k| at(first, position).wrapping_offset(runs.beside(k));
                     axis.each(indices, |position, k| combine_one(place(position, k), listed, k))
                 })

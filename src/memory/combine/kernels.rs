@@ -193,11 +193,12 @@ macro_rules! singly {
         #[allow(unsafe_code)]
         unsafe fn run<A: Arithmetic>(elements: &Elements<'_>) -> bool {
             // SAFETY: the caller's promise.
-            unsafe { apply_singly::<A>(elements, $combine) }
+            unsafe { apply_singly::<A, A>(elements, $combine) }
         }
         let size = size_of::<$element>();
         if const { matches!(size_of::<$element>(), $sizes) } {
-            Some((Single { size, action: Action::Combine }, run::<$element> as SingleRun))
+            let single = Single { size, selected: size, action: Action::Combine };
+            Some((single, run::<$element> as SingleRun))
         } else {
             None
         }
@@ -220,9 +221,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
         Reduction::Mean if A::DIVIDE_ROW.is_none() => return None,
         Reduction::Sum | Reduction::Mean => {
             known = Some(sum_known::<A::Ring> as KnownRun);
-            single = singly!(1 | 2 | 4 | 8, A::Ring, |held, update| {
-                A::narrow(A::add(held.widen(), update))
-            });
+            single = sum_singly::<A>();
             sum::<A>()
         }
         Reduction::Sub => run!(A::Ring, |held, update| A::narrow(A::sub(held.widen(), update))),
@@ -263,6 +262,12 @@ fn start<A: Arithmetic>(reduction: Reduction) -> Option<Set> {
 /// The kernel that adds updates to their targets.
 pub(super) fn sum<A: Arithmetic>() -> Run {
     run!(A::Ring, |held, update| A::narrow(A::add(held.widen(), update)))
+}
+
+/// The kernel that adds single updates to their targets, each index being resolved just before it
+/// is used.
+pub(super) fn sum_singly<A: Arithmetic>() -> Option<(Single, SingleRun)> {
+    singly!(1 | 2 | 4 | 8, A::Ring, |held, update| A::narrow(A::add(held.widen(), update)))
 }
 
 /// The kernel that subtracts updates from their targets.

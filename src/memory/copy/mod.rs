@@ -166,7 +166,11 @@ impl Copier {
     /// What [`Kernel::single`] returns.
     fn single<const GATHER: bool>(&self) -> Option<Single> {
         let action = if GATHER { Action::Gather } else { Action::Write };
-        self.single_function::<GATHER>().map(|_| Single { size: self.size, action })
+        self.single_function::<GATHER>().map(|_| Single {
+            size: self.size,
+            selected: self.size,
+            action,
+        })
     }
 
     /// Copies single elements by that function.

@@ -64,7 +64,7 @@ impl Run<'_> {
         }
         let is_copied = matches!(single.action, Action::Gather | Action::Write);
         let combines = |axis: &Component, width: Width| {
-            let size = single.size as isize;
+            let size = single.selected as isize;
             let dense = run.step.selected == 0 && axis.step == size;
             let joined = || run.len > BLOCK || short_runs(width, nest).is_some();
             let beside = run.step.selected == size && joined();

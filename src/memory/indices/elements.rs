@@ -27,8 +27,11 @@ pub(in crate::memory) const BLOCK: usize = threshold(64, 8);
 /// ([`Kernel::run_single`](crate::memory::tile::Kernel::run_single)).
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Single {
-    /// Size of an element of both arrays in bytes.
+    /// Size of a listed element in bytes.
     pub(in crate::memory) size: usize,
+    /// Size of a selected element: the same, but for updates that are converted when they are
+    /// combined.
+    pub(in crate::memory) selected: usize,
     pub(in crate::memory) action: Action,
 }
 
@@ -376,6 +379,41 @@ impl Elements<'_> {
                 if !self.repeated {
                     listed = listed.wrapping_add(size * block.len());
                 }
+            }
+        }
+        all
+    }
+
+    /// Calls `visit` with all elements, in order, in pieces of up to `most` elements of `size` bytes:
+    /// parts of a lane, or up to `lanes` whole ones. Returns whether all calls returned true.
+    ///
+    /// `most` is at least [`BLOCK`], and `lanes` lanes are no more than `most` elements.
+    pub(in crate::memory) fn pieces(
+        self,
+        size: usize,
+        most: usize,
+        lanes: usize,
+        visit: impl Fn(Self) -> bool,
+    ) -> bool {
+        let (lanes, width) = (lanes.max(1), self.width.size());
+        let (block, advance) = match self.beside {
+            Beside::Each(beside) => (1, beside),
+            Beside::Runs(runs) => (runs.len(), runs.advance),
+        };
+        let (most, mut all) = (most / block * block, true);
+        for lane in (0..self.lanes).step_by(lanes) {
+            let at = Offsets::ZERO.after(lane, self.step);
+            for first in (0..self.count).step_by(most) {
+                let beside = advance.wrapping_mul((first / block) as isize);
+                let listed = if self.repeated { 0 } else { first * size };
+                all &= visit(Elements {
+                    indices: self.indices.wrapping_offset(at.indices).wrapping_add(first * width),
+                    count: most.min(self.count - first),
+                    lanes: lanes.min(self.lanes - lane),
+                    selected: self.selected.wrapping_offset(at.selected.wrapping_add(beside)),
+                    listed: self.listed.wrapping_offset(at.listed).wrapping_add(listed),
+                    ..self
+                });
             }
         }
         all

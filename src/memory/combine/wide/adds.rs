@@ -5,7 +5,9 @@ use super::kinds::Wide;
 use super::runs::{STAGE, Stage, contiguous};
 use crate::memory::combine::apply::elements;
 use crate::memory::copy::rows;
+use crate::memory::indices::elements::{Action, BLOCK, Elements, Single, SingleRun};
 use crate::memory::tile::{Kernel, NextIndices, Places, Steps, Tile};
+use crate::memory::walk::Offsets;
 
 /// Adds updates (listed) to slots (selected): some updates at a time are converted
 /// to values, or to slots, in a buffer, and added from there by [`Wide::add`].
@@ -67,10 +69,47 @@ impl Kernel for AddToSlots<'_> {
     }
 
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
+
+    fn single(&self) -> Option<Single> {
+        let Wide { element: size, slot: selected, .. } = *self.0;
+        self.0.add_single.map(|_| Single { size, selected, action: Action::Combine })
+    }
+
+    unsafe fn run_single(&self, elements: &Elements<'_>) -> bool {
+        // SAFETY: the caller's promise.
+        self.0.add_single.is_some_and(|add| unsafe { self.add_single(add, elements) })
+    }
 }
 
 #[allow(unsafe_code)]
 impl AddToSlots<'_> {
+    /// Adds single updates by way of the buffers: [`STAGE`] at a time, of one lane or of several
+    /// that lie side by side.
+    ///
+    /// # Safety
+    /// That of [`Kernel::run_single`]; `add` is that of [`Wide::add_single`].
+    unsafe fn add_single(&self, add: SingleRun, elements: &Elements<'_>) -> bool {
+        let (wide, size) = (self.0, self.0.addend());
+        let Elements { count, step, .. } = *elements;
+        let mut stages = [Stage::new(), Stage::new(), Stage::new()];
+        let stages = stages.each_mut().map(Stage::start);
+        if wide.convert.is_none() && !wide.adds_slots {
+            // SAFETY: the caller's promise.
+            return unsafe { add(elements) };
+        }
+        let dense = step.listed == (count * wide.element) as isize;
+        let lanes = if dense { STAGE / count.max(1) } else { 1 };
+        elements.pieces(wide.element, STAGE, lanes, |piece| {
+            let len = if piece.repeated { BLOCK } else { piece.lanes * piece.count };
+            let step = Offsets { listed: (piece.count * size) as isize, ..piece.step };
+            // SAFETY: the caller's promise, for some of the elements: no more than a buffer holds.
+            unsafe {
+                self.convert(piece.listed, wide.element as isize, len, stages, 0);
+                add(&Elements { listed: stages[2], step, ..piece })
+            }
+        })
+    }
+
     /// Adds the updates of a tile by way of the buffers.
     ///
     /// # Safety

@@ -18,7 +18,8 @@ use super::super::kernels::{self, Run};
 use super::integers::{self, Integer};
 use super::rows::Rows;
 use super::slots;
-use crate::reduction::{Reduction, Running, Widened};
+use crate::memory::indices::elements::SingleRun;
+use crate::reduction::{Arithmetic, Reduction, Running, Widened};
 
 /// Converts `len` elements (first pointer) to values (second pointer).
 pub(super) type WidenFn = unsafe fn(*const u8, *mut u8, usize);
@@ -57,6 +58,8 @@ pub(crate) struct Wide {
     /// Whether `add` adds slots to slots; else it adds values to slots.
     pub(super) adds_slots: bool,
     pub(super) add: Run,
+    /// The same for single values, each index being resolved just before it is used.
+    pub(super) add_single: Option<SingleRun>,
     /// The first bytes of an empty slot; its other bytes are zeros.
     pub(super) empty: [u8; 4],
     /// Divides the sums of a row, for means whose updates are counted by rows; none where slots
@@ -104,10 +107,16 @@ pub(crate) fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Wid
         lift: Some((slots::start::<A>, slots::divide::<A>)),
         adds_slots: false,
         add: slots::add::<A>,
+        add_single: Some(slots::add_singly::<A>),
         empty: ZEROS,
         divide_row: None,
         rows: None,
     })
+}
+
+/// [`Wide::add_single`] where values are added as they are.
+fn single_sum<A: Arithmetic>() -> Option<SingleRun> {
+    kernels::sum_singly::<A>().map(|(_, run)| run)
 }
 
 /// `wide` for means with the slots of `A`, which is the type of its values.
@@ -117,6 +126,7 @@ fn counted<A: Running>(wide: Wide) -> Wide {
         lift: Some((slots::start::<A>, slots::divide::<A>)),
         adds_slots: false,
         add: slots::add::<A>,
+        add_single: Some(slots::add_singly::<A>),
         divide_row: None,
         ..wide
     }
@@ -134,6 +144,7 @@ pub(crate) fn small_integer<A: Integer>(reduction: Reduction, extent: Extent) ->
         },
         adds_slots: size_of::<A>() < 4,
         add: kernels::sum::<u32>(),
+        add_single: single_sum::<u32>(),
         divide_row: Some(integers::divide_short_row),
         ..wide
     };
@@ -170,6 +181,7 @@ fn in_64_bits<A: Integer>() -> Wide {
         lift: None,
         adds_slots: size_of::<A>() != 8,
         add: kernels::sum::<u64>(),
+        add_single: single_sum::<u64>(),
         empty: ZEROS,
         divide_row: Some(integers::divide_row),
         rows: A::ROWS,
@@ -239,6 +251,7 @@ pub(crate) fn half<A: super::halves::Half>(reduction: Reduction, extent: Extent)
         lift: None,
         adds_slots: true,
         add,
+        add_single: None,
         empty: empty.to_ne_bytes(),
         divide_row: None,
         rows: match reduction {
@@ -250,7 +263,9 @@ pub(crate) fn half<A: super::halves::Half>(reduction: Reduction, extent: Extent)
         .map(|(flip, mean)| Rows { run: A::FOLD_ROW, params: RowParams { flip, mean } }),
     };
     Some(match reduction {
-        Reduction::Sum => in_f32(kernels::sum::<f32>(), 0.0),
+        Reduction::Sum => {
+            Wide { add_single: single_sum::<f32>(), ..in_f32(kernels::sum::<f32>(), 0.0) }
+        }
         Reduction::Sub => in_f32(kernels::difference::<f32>(), 0.0),
         Reduction::Prod => in_f32(kernels::product::<f32>(), 1.0),
         Reduction::Mean if extent.rows => {

@@ -1,7 +1,8 @@
 //! Slots that are a sum and a count ([`Running`]).
 
-use super::super::apply::elements;
+use super::super::apply::{apply_singly, elements};
 use super::runs::{map_run, with_simd};
+use crate::memory::indices::elements::Elements;
 use crate::memory::tile::Tile;
 use crate::reduction::{Divide, Running};
 
@@ -28,6 +29,16 @@ pub(super) unsafe fn add<A: Running>(tile: &Tile<'_>) {
         unsafe { slot.write(A::add(slot.read(), update.cast::<A>().read())) };
     };
     if tile.inner.len == 1 { tile.each(add_one) } else { elements(tile, add_one) }
+}
+
+/// Adds single updates to slots, each index being resolved just before it is used.
+///
+/// # Safety
+/// That of [`apply_singly`], for slots of `A` and updates of type `A`.
+#[allow(unsafe_code)]
+pub(super) unsafe fn add_singly<A: Running>(elements: &Elements<'_>) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { apply_singly::<A::Slot, A>(elements, A::add) }
 }
 
 /// Writes the mean of each slot, in which the value that the slot started from counts if `init`.
