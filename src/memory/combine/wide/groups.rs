@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use smallvec::SmallVec;
 
 use super::adds::{AddToSlots, ClearSlots};
-use super::{SHORT_ROW, SlotPlan, count, steps};
+use super::{NEAR, SHORT_ROW, SlotPlan, count, steps};
 use crate::memory::combine::kernels::Plain;
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{Components, Cursor, Loop, Loops, Offsets, iterations, merge};
@@ -111,8 +111,6 @@ impl Group<'_> {
     fn slot_steps(&self) -> (Components, Steps) {
         /// Fewest slots of a run that is worth a call.
         const RUN: usize = threshold(8, 3);
-        /// Targets that are less bytes apart share cache lines.
-        const NEAR: usize = threshold(64, 16);
         let mut components = self.plan.building.components.clone();
         let mut steps: Steps = self.lane_loops().map(|level| level.step.selected).collect();
         let mut axes: SmallVec<[(usize, &mut isize); 8]> = SmallVec::new();

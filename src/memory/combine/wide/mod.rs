@@ -84,6 +84,9 @@ const MIN_LANES_IN_ROWS: usize = threshold(256, 2);
 /// Number of lanes of a group, with which it has so much to do that it needs no further loop.
 const ENOUGH_LANES: usize = threshold(256, 4);
 
+/// Elements that are less bytes apart share cache lines.
+const NEAR: usize = threshold(64, 16);
+
 /// Number of elements from which on a row is worth a count of its updates.
 pub(in crate::memory) const WIDE_ROW: usize = 4;
 
@@ -264,8 +267,14 @@ impl SlotPlan<'_> {
         // Iterations that have the same counts may be in one group.
         let joined = |outer: &Loop| self.wide.divide_row.is_none() || !outer.reads_indices();
         let (mut outer, mut whole, mut depth, mut lanes) = (Loop::ONCE, Loops::new(), 1, width);
-        while depth == outer.len && width == row && lanes < ENOUGH_LANES {
-            let Some(next) = self.lanes.last().copied().filter(joined) else { break };
+        // Lanes whose updates share cache lines are in one group: sums of 4 `bf16` each into a
+        // transposed 256 x 1 x 512, of columns a power of two apart, 3.9 -> 0.42 ms.
+        let near = |level: &Loop| (1..NEAR).contains(&level.step.listed.unsigned_abs());
+        let apart = !near(&self.row);
+        while depth == outer.len && width == row {
+            let wanted = |next: &Loop| lanes < ENOUGH_LANES || apart && near(next);
+            let next = self.lanes.last().copied().filter(joined).filter(wanted);
+            let Some(next) = next else { break };
             self.lanes.pop();
             if outer.len > 1 {
                 whole.push(outer);
