@@ -153,6 +153,9 @@ impl<'a> Scattering<'a> {
             How::Fold(kernel) => Ok(pass.run(walk, &[kernel])),
             How::Reduce { kernels, reduction, init } => match kernels.narrow(reduction) {
                 Some(narrow) if reduction != Reduction::Mean => {
+                    if beside(walk, kernels, reduction) && !self.is_chunk(walk) {
+                        return pass.wide(walk, kernels, reduction, init);
+                    }
                     match kernels.start(reduction).filter(|_| !init) {
                         Some(start) => Ok(pass.run(walk, &[&start, &narrow])),
                         None => Ok(pass.run(walk, &[&narrow])),
@@ -305,6 +308,18 @@ fn countable(entries: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::AllocationFailed { bytes: entries.saturating_mul(16) })
+}
+
+/// Whether single elements are reduced faster [beside](combine::fold_wide) their targets although
+/// these could be reduced in place: minima and maxima of half precision, which are compared as
+/// `f32`. 1M maxima of `f16` in 100,000: 1.6 -> 0.55 ms; of 10M in 10M, whose slots leave the
+/// caches, 29 ms in place and 49 beside.
+fn beside(walk: &Walk, kernels: &Kernels, reduction: Reduction) -> bool {
+    let targets: usize = walk.components.iter().map(|component| component.len).product();
+    kernels.has_slots(reduction)
+        && walk.loops.iter().all(Loop::reads_indices)
+        && targets / threshold(3, 2) <= entries(&walk.loops)
+        && targets <= of_caches(|caches| caches.last / 2, 1 << 10) / size_of::<f32>()
 }
 
 /// Whether a mean is taken row by row: each index selects a row, and dividing all rows of the

@@ -26,17 +26,15 @@ pub(crate) trait Reduce: Value + ReduceElement {
     fn reduced(reduction: Reduction, init: Option<Self>, updates: &[Self]) -> Self;
 }
 
-/// `array` ready to be compared: arithmetic may choose between the payloads of
-/// two NaNs, copying and comparing may not.
+/// `array` ready to be compared: reductions may choose between the payloads of
+/// two NaNs, and make one quiet; copying may not.
 pub(crate) fn settled<A: Value, D: Dimension>(
     reduction: Reduction,
     array: &Array<A, D>,
 ) -> Array<A, D> {
     match reduction {
-        Reduction::Sum | Reduction::Sub | Reduction::Prod | Reduction::Mean => {
-            array.mapv(A::with_one_nan)
-        }
-        _ => array.clone(),
+        Reduction::None => array.clone(),
+        _ => array.mapv(A::with_one_nan),
     }
 }
 

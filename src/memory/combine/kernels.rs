@@ -103,6 +103,12 @@ impl Kernels {
         (self.wide)(reduction, extent)
     }
 
+    /// Whether single elements are accumulated in slots although the element type itself serves:
+    /// minima and maxima of half precision.
+    pub(in crate::memory) fn has_slots(&self, reduction: Reduction) -> bool {
+        self.wide(reduction, Extent { updates: 1, rows: false, bits: 0 }).is_some()
+    }
+
     /// The function that finds how many bits the integers of an array need, where that decides in
     /// which slots a mean accumulates.
     pub(in crate::memory) fn significant(&self) -> Option<Significant> {
@@ -221,8 +227,10 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
         Reduction::Mean if A::DIVIDE_ROW.is_none() => return None,
         Reduction::Sum | Reduction::Mean => {
             known = Some(sum_known::<A::Ring> as KnownRun);
-            single = sum_singly::<A>();
-            sum::<A>()
+            single = singly!(1 | 2 | 4 | 8, A::Ring, |held, update| {
+                A::narrow(A::add(held.widen(), update))
+            });
+            run!(A::Ring, |held, update| A::narrow(A::add(held.widen(), update)))
         }
         Reduction::Sub => run!(A::Ring, |held, update| A::narrow(A::sub(held.widen(), update))),
         Reduction::Prod => run!(A::Ring, |held, update| A::narrow(A::mul(held.widen(), update))),
@@ -235,6 +243,11 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
         _ => None,
     };
     Some(Narrow { run, known, single, any_order })
+}
+
+/// The functions of [`Narrow`]: for tiles, and for single elements.
+pub(super) fn functions<A: Arithmetic>(reduction: Reduction) -> Option<(Run, Option<SingleRun>)> {
+    narrow::<A>(reduction).map(|narrow| (narrow.run, narrow.single.map(|(_, run)| run)))
 }
 
 /// Sums updates into elements whose positions are known. Other reductions of such elements are not
@@ -257,27 +270,4 @@ fn start<A: Arithmetic>(reduction: Reduction) -> Option<Set> {
         Reduction::Sum | Reduction::Sub | Reduction::Mean => A::narrow(A::ZERO),
         Reduction::None => return None,
     }))
-}
-
-/// The kernel that adds updates to their targets.
-pub(super) fn sum<A: Arithmetic>() -> Run {
-    run!(A::Ring, |held, update| A::narrow(A::add(held.widen(), update)))
-}
-
-/// The kernel that adds single updates to their targets, each index being resolved just before it
-/// is used.
-pub(super) fn sum_singly<A: Arithmetic>() -> Option<(Single, SingleRun)> {
-    singly!(1 | 2 | 4 | 8, A::Ring, |held, update| A::narrow(A::add(held.widen(), update)))
-}
-
-/// The kernel that subtracts updates from their targets.
-#[cfg(feature = "half")]
-pub(super) fn difference<A: Arithmetic>() -> Run {
-    run!(A, |held, update| A::narrow(A::sub(held.widen(), update)))
-}
-
-/// The kernel that multiplies targets by their updates.
-#[cfg(feature = "half")]
-pub(super) fn product<A: Arithmetic>() -> Run {
-    run!(A, |held, update| A::narrow(A::mul(held.widen(), update)))
 }

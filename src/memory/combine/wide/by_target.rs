@@ -54,9 +54,10 @@ struct Lists {
 }
 
 impl<'l> RowsByTarget<'l> {
-    /// Number of targets for each update, at most: each target has a counter. With more targets,
-    /// updates are sorted (`sparse.rs`). Into 200,000 rows of 64 `u8`, 20,000 rows take 5.4 ns an
-    /// element sorted and 0.9 to 1.6 listed, but 2,000 rows 1.7 sorted and 2.5 listed.
+    /// Number of targets for each update, at most, for rows of up to 64 elements; longer rows may
+    /// have more: each target has a counter. With more targets, updates are sorted (`sparse.rs`).
+    /// Into 200,000 rows of 64 `u8`, 20,000 rows take 5.4 ns an element sorted and 0.9 to 1.6
+    /// listed, but 2,000 rows 1.7 sorted and 2.5 listed.
     const MAX_TARGETS_PER_UPDATE: usize = threshold(16, 8);
 
     /// The reduction with these loops over lanes, if its rows meet the invariant, and targets are
@@ -68,8 +69,8 @@ impl<'l> RowsByTarget<'l> {
         let inside = is_inside(building.components, &row);
         let entries: Loops = building.entries().collect();
         let updates = iterations(&entries);
-        let many =
-            building.targets() / Self::MAX_TARGETS_PER_UPDATE <= updates && updates >> 31 == 0;
+        let most = Self::MAX_TARGETS_PER_UPDATE * (row.len / threshold(64, 16)).max(1);
+        let many = building.targets() / most <= updates && updates >> 31 == 0;
         let long = row.len >= Rows::MIN_LEN;
         let rows = wide.rows.filter(|_| dense && inside && many && long && Rows::can_run())?;
         let target = |&Component { len, step, .. }: &Component| {

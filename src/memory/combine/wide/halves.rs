@@ -12,20 +12,24 @@ use crate::memory::cpu;
 pub(crate) trait Half: Copy + 'static {
     const WIDEN: WidenFn;
     const NARROW: NarrowFn;
-    /// Reduces whole rows in registers.
-    const FOLD_ROW: FoldRow;
+    /// Reduces whole rows in registers: sums, differences and means.
+    const SUM_ROW: FoldRow;
+    /// The same of products.
+    const MULTIPLY_ROW: FoldRow;
 }
 
 impl Half for f16 {
     const WIDEN: WidenFn = widen_f16;
     const NARROW: NarrowFn = narrow_f16;
-    const FOLD_ROW: FoldRow = fold_f16;
+    const SUM_ROW: FoldRow = fold_f16::<false>;
+    const MULTIPLY_ROW: FoldRow = fold_f16::<true>;
 }
 
 impl Half for bf16 {
     const WIDEN: WidenFn = widen_bf16;
     const NARROW: NarrowFn = narrow_bf16;
-    const FOLD_ROW: FoldRow = fold_bf16;
+    const SUM_ROW: FoldRow = fold_bf16::<false>;
+    const MULTIPLY_ROW: FoldRow = fold_bf16::<true>;
 }
 
 /// Converts `f16` to `f32`.
@@ -112,9 +116,9 @@ unsafe fn narrow_bf16(values: *const u8, elements: *mut u8, len: usize) {
     });
 }
 
-/// Rows of halves of one format, given as their bits, which are accumulated in `f32`.
+/// Rows of halves of one format, given as their bits, which are added, or multiplied, in `f32`.
 #[derive(Clone, Copy)]
-struct HalfRows<F> {
+struct HalfRows<F, const PRODUCT: bool> {
     format: F,
     params: RowParams,
 }
@@ -184,7 +188,7 @@ impl Format for cpu::F16c {
     }
 }
 
-impl<F: Format> RowAccumulator for HalfRows<F> {
+impl<F: Format, const PRODUCT: bool> RowAccumulator for HalfRows<F, PRODUCT> {
     type Element = u16;
     type Value = f32;
     const MAX_TERMS: usize = usize::MAX;
@@ -198,12 +202,12 @@ impl<F: Format> RowAccumulator for HalfRows<F> {
     }
     #[inline(always)]
     fn add(held: f32, update: f32) -> f32 {
-        held + update
+        if PRODUCT { held * update } else { held + update }
     }
     #[allow(unsafe_code)]
     #[inline(always)]
     unsafe fn block<const N: usize>(self, row: &Row<'_>, first: usize) -> [u16; N] {
-        let mut values = [0.0; N];
+        let mut values = [if PRODUCT { 1.0 } else { 0.0 }; N];
         // SAFETY: the caller's promise: the target's row has `N` elements from `first` on, too.
         unsafe {
             if row.init {
@@ -231,9 +235,9 @@ impl<F: Format> RowAccumulator for HalfRows<F> {
 /// That of [`Rows::fold`](super::rows::Rows::fold).
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2"))]
 #[allow(unsafe_code)]
-unsafe fn fold_bf16(row: &Row<'_>, params: RowParams) {
+unsafe fn fold_bf16<const PRODUCT: bool>(row: &Row<'_>, params: RowParams) {
     // SAFETY: the caller's promise.
-    unsafe { fold_row(HalfRows { format: Bf16, params }, row) }
+    unsafe { fold_row(HalfRows::<_, PRODUCT> { format: Bf16, params }, row) }
 }
 
 /// Reduces a row of `f16`.
@@ -242,13 +246,13 @@ unsafe fn fold_bf16(row: &Row<'_>, params: RowParams) {
 /// That of [`Rows::fold`](super::rows::Rows::fold).
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2,f16c"))]
 #[allow(unsafe_code)]
-unsafe fn fold_f16(row: &Row<'_>, params: RowParams) {
+unsafe fn fold_f16<const PRODUCT: bool>(row: &Row<'_>, params: RowParams) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     let format = cpu::F16c::detect();
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let format = Some(ScalarF16);
     if let Some(format) = format {
         // SAFETY: the caller's promise.
-        unsafe { fold_row(HalfRows { format, params }, row) }
+        unsafe { fold_row(HalfRows::<_, PRODUCT> { format, params }, row) }
     }
 }

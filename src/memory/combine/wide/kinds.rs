@@ -19,7 +19,7 @@ use super::integers::{self, Integer};
 use super::rows::Rows;
 use super::slots;
 use crate::memory::indices::elements::SingleRun;
-use crate::reduction::{Arithmetic, Reduction, Running, Widened};
+use crate::reduction::{Reduction, Running, Widened};
 
 /// Converts `len` elements (first pointer) to values (second pointer).
 pub(super) type WidenFn = unsafe fn(*const u8, *mut u8, usize);
@@ -114,11 +114,6 @@ pub(crate) fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Wid
     })
 }
 
-/// [`Wide::add_single`] where values are added as they are.
-fn single_sum<A: Arithmetic>() -> Option<SingleRun> {
-    kernels::sum_singly::<A>().map(|(_, run)| run)
-}
-
 /// `wide` for means with the slots of `A`, which is the type of its values.
 fn counted<A: Running>(wide: Wide) -> Wide {
     Wide {
@@ -134,7 +129,8 @@ fn counted<A: Running>(wide: Wide) -> Wide {
 
 /// Means of integers of up to 32 bits.
 pub(crate) fn small_integer<A: Integer>(reduction: Reduction, extent: Extent) -> Option<Wide> {
-    let wide = in_64_bits::<A>();
+    let wide = in_64_bits::<A>()?;
+    let (add, add_single) = kernels::functions::<u32>(Reduction::Sum)?;
     let short = Wide {
         value: 4,
         slot: 4,
@@ -143,8 +139,8 @@ pub(crate) fn small_integer<A: Integer>(reduction: Reduction, extent: Extent) ->
             _ => Some((integers::widen_short::<A>, integers::narrow_short::<A::Bits>)),
         },
         adds_slots: size_of::<A>() < 4,
-        add: kernels::sum::<u32>(),
-        add_single: single_sum::<u32>(),
+        add,
+        add_single,
         divide_row: Some(integers::divide_short_row),
         ..wide
     };
@@ -162,15 +158,16 @@ pub(crate) fn large_integer<A: Integer + Running>(
     extent: Extent,
 ) -> Option<Wide> {
     match reduction {
-        Reduction::Mean => extent.narrowest(in_64_bits::<A>(), None),
+        Reduction::Mean => in_64_bits::<A>().and_then(|wide| extent.narrowest(wide, None)),
         _ => None,
     }
     .or_else(|| running::<A>(reduction, extent))
 }
 
 /// Means of rows in sums of 64 bits, whose updates are counted by rows.
-fn in_64_bits<A: Integer>() -> Wide {
-    Wide {
+fn in_64_bits<A: Integer>() -> Option<Wide> {
+    let (add, add_single) = kernels::functions::<u64>(Reduction::Sum)?;
+    Some(Wide {
         element: size_of::<A>(),
         value: 8,
         slot: 8,
@@ -180,12 +177,12 @@ fn in_64_bits<A: Integer>() -> Wide {
         },
         lift: None,
         adds_slots: size_of::<A>() != 8,
-        add: kernels::sum::<u64>(),
-        add_single: single_sum::<u64>(),
+        add,
+        add_single,
         empty: ZEROS,
         divide_row: Some(integers::divide_row),
         rows: A::ROWS,
-    }
+    })
 }
 
 impl Extent {
@@ -243,7 +240,15 @@ pub(crate) fn half<A: super::halves::Half>(reduction: Reduction, extent: Extent)
 
     /// The sign bit of a half.
     const SIGN: u32 = 0x8000;
-    let in_f32 = |add: Run, empty: f32| Wide {
+    let identity: f32 = match reduction {
+        Reduction::Sum | Reduction::Sub | Reduction::Mean => 0.0,
+        Reduction::Prod => 1.0,
+        Reduction::Min => f32::INFINITY,
+        Reduction::Max => f32::NEG_INFINITY,
+        Reduction::None => return None,
+    };
+    let (add, add_single) = kernels::functions::<f32>(reduction)?;
+    let in_f32 = Wide {
         element: size_of::<A>(),
         value: 4,
         slot: 4,
@@ -251,28 +256,26 @@ pub(crate) fn half<A: super::halves::Half>(reduction: Reduction, extent: Extent)
         lift: None,
         adds_slots: true,
         add,
-        add_single: None,
-        empty: empty.to_ne_bytes(),
+        add_single,
+        empty: identity.to_ne_bytes(),
         divide_row: None,
         rows: match reduction {
-            Reduction::Sum => Some((0, false)),
-            Reduction::Sub => Some((SIGN, false)),
-            Reduction::Mean => Some((0, true)),
+            Reduction::Sum => Some((A::SUM_ROW, 0)),
+            Reduction::Sub => Some((A::SUM_ROW, SIGN)),
+            Reduction::Mean => Some((A::SUM_ROW, 0)),
+            Reduction::Prod => Some((A::MULTIPLY_ROW, 0)),
             _ => None,
         }
-        .map(|(flip, mean)| Rows { run: A::FOLD_ROW, params: RowParams { flip, mean } }),
+        .map(|(run, flip)| Rows {
+            run,
+            params: RowParams { flip, mean: reduction == Reduction::Mean },
+        }),
     };
     Some(match reduction {
-        Reduction::Sum => {
-            Wide { add_single: single_sum::<f32>(), ..in_f32(kernels::sum::<f32>(), 0.0) }
-        }
-        Reduction::Sub => in_f32(kernels::difference::<f32>(), 0.0),
-        Reduction::Prod => in_f32(kernels::product::<f32>(), 1.0),
         Reduction::Mean if extent.rows => {
-            let divide_row = Some(slots::divide_row::<f32> as DivideRow);
-            Wide { divide_row, ..in_f32(kernels::sum::<f32>(), 0.0) }
+            Wide { divide_row: Some(slots::divide_row::<f32> as DivideRow), ..in_f32 }
         }
-        Reduction::Mean => counted::<f32>(in_f32(slots::add::<f32>, 0.0)),
-        _ => return None,
+        Reduction::Mean => counted::<f32>(in_f32),
+        _ => in_f32,
     })
 }
