@@ -57,7 +57,9 @@ pub(super) unsafe fn run_by_rows(tile: &Tile<'_>, run: Run) {
         match swapped {
             Some(swapped) => by_size(tile, run, swapped),
             // Rows that are contiguous in both arrays have kernels of their own.
-            None if dense(inner.selected) && dense(inner.listed) => run(tile),
+            None if dense(inner.selected) && dense(inner.listed) => {
+                tile.with_prefetches(&|tile| run(tile));
+            }
             None => tile.with_long_rows(&|tile| run(tile)),
         }
     }

@@ -239,6 +239,40 @@ impl Tile<'_> {
         }
     }
 
+    /// Calls `run` with tiles that together are this one. Where iterations of the outer loop are far
+    /// from each other and select a few short rows each, some run at a time, and what the next
+    /// select is prefetched before: hardware prefetchers do not predict it. Sums of 2 of 24 rows of 5
+    /// `f32` in each of 88,086 slices 2.1 -> 0.63 ms, of rows of 16 3.5 -> 1.8.
+    pub(in crate::memory) fn with_prefetches(&self, run: &dyn Fn(&Tile<'_>)) {
+        /// Cache lines that are prefetched at a time, at most.
+        const LINES: usize = threshold(32, 4);
+        /// The least step in bytes between iterations.
+        const FAR: usize = threshold(256, 16);
+        let row = self.inner.len * self.size;
+        let lines = self.offsets.len().saturating_mul(row.div_ceil(64));
+        let block = LINES / (2 * lines).max(1);
+        // Out-of-order execution reaches the next single elements.
+        let far = self.inner.len > 1
+            && self.outer.selected.unsigned_abs() >= FAR
+            && cpu::is_long(lines.saturating_mul(self.outer.len).saturating_mul(64));
+        if block < 2 || self.outer.len <= block || !far {
+            return run(self);
+        }
+        for first in (0..self.outer.len).step_by(block) {
+            let end = self.outer.len.min(first + block);
+            for later in end..self.outer.len.min(end + block) {
+                let (later, _) = self.iteration(later);
+                for &offset in self.offsets {
+                    cpu::prefetch_all(later.wrapping_offset(offset), row);
+                    cpu::prefetch_line(later.wrapping_offset(offset).wrapping_add(row - 1));
+                }
+            }
+            let (selected, listed) = self.iteration(first);
+            let outer = Steps { len: end - first, ..self.outer };
+            run(&Tile { selected, listed, outer, ..*self });
+        }
+    }
+
     /// Calls `run` with tiles that together are this one. Rows that are far shorter than the outer
     /// loop, or than a loop over entries, change places with it, in blocks of its iterations: a short
     /// loop costs more than its iterations. For kernels that take rows of any steps.
@@ -406,6 +440,9 @@ mod tests {
                     });
                 }
                 let (mut expected, mut visited) = (addresses(&tile), visited.into_inner());
+                let in_order = RefCell::new(vec![]);
+                tile.with_prefetches(&|tile| in_order.borrow_mut().extend(addresses(tile)));
+                assert_eq!(in_order.into_inner(), expected);
                 if even == 0 {
                     // Iterations select different elements: a stable sort keeps the order of entries.
                     expected.sort_by_key(|pair| pair.0);
