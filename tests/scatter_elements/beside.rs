@@ -4,14 +4,20 @@ use ndarray::{Array1, Array2, ArrayD, Axis, aview0, aview1};
 use opkernels::{OutOfBounds, Reduction, ScatterElements, ScatterElementsExt};
 
 use crate::common::oracle;
-use crate::common::{Laid, Layout, Numbers, Reduce, array_of, assert_same, settled};
+use crate::common::{Index, Laid, Layout, Numbers, Reduce, array_of, assert_same, settled};
 
-const REDUCTIONS: [Reduction; 4] =
-    [Reduction::Sum, Reduction::Sub, Reduction::Prod, Reduction::Mean];
+const REDUCTIONS: [Reduction; 6] = [
+    Reduction::Sum,
+    Reduction::Sub,
+    Reduction::Prod,
+    Reduction::Mean,
+    Reduction::Min,
+    Reduction::Max,
+];
 
 /// Rows of indices, or an index an element, along either axis of `shape`, in
 /// every layout.
-fn in_layouts<A: Reduce>(shape: [usize; 2], updates: usize, broadcast: bool) {
+fn in_layouts<A: Reduce, I: Index>(shape: [usize; 2], updates: usize, broadcast: bool) {
     for axis in [0, 1] {
         let mut listed = shape;
         listed[axis] = updates;
@@ -23,7 +29,7 @@ fn in_layouts<A: Reduce>(shape: [usize; 2], updates: usize, broadcast: bool) {
             indices.axis_iter_mut(Axis(1 - axis)).for_each(|mut lane| lane.assign(&first));
         }
         let (data, values): (ArrayD<A>, ArrayD<A>) = (array_of(&shape, 2), array_of(&listed, 3));
-        let narrow = indices.mapv(|index| index as u16);
+        let narrow = indices.mapv(|index| I::try_from(index).ok().unwrap());
         for reduction in REDUCTIONS.into_iter().filter(|&reduction| A::defines(reduction)) {
             for use_init_val in [true, false] {
                 let mode = OutOfBounds::Error;
@@ -57,9 +63,42 @@ fn of_all_shapes<A: Reduce>() {
         ([90, 60], 4),
     ];
     for (shape, updates) in shapes {
-        in_layouts::<A>(shape, updates, true);
-        in_layouts::<A>(shape, updates, false);
+        in_layouts::<A, u16>(shape, updates, true);
+        in_layouts::<A, u16>(shape, updates, false);
     }
+}
+
+/// Single elements, whose indices are resolved while they are converted and added: one lane, lanes
+/// longer than what is converted at once, lanes side by side, and lanes of a few updates.
+fn of_single_elements<A: Reduce>() {
+    for (shape, updates) in [([2, 3], 700), ([30, 3], 70), ([600, 4], 3)] {
+        in_layouts::<A, i64>(shape, updates, false);
+        in_layouts::<A, u32>(shape, updates, false);
+    }
+    let (data, value): (ArrayD<A>, ArrayD<A>) = (array_of(&[300], 2), array_of(&[], 3));
+    let indices = ArrayD::from_shape_fn(&[1700][..], |k| (k[0] * 7 % 450 % 300) as i128);
+    let all = value.broadcast(&[1700][..]).unwrap().to_owned();
+    for reduction in REDUCTIONS.into_iter().filter(|&reduction| A::defines(reduction)) {
+        let (axis, use_init_val, mode) = (0, true, OutOfBounds::Error);
+        let scatter = oracle::Scatter { axis, reduction, use_init_val, mode };
+        let expected = oracle::reduce(&data, &indices, &all, &scatter).unwrap();
+        let indices = indices.mapv(|index| index as i64);
+        let found = data.scatter_elements_with(&indices, &value, scatter.attributes()).unwrap();
+        assert_same(&settled(reduction, &found), &settled(reduction, &expected));
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "minutes")]
+fn single_elements() {
+    of_single_elements::<u8>();
+    of_single_elements::<i32>();
+    of_single_elements::<u64>();
+    of_single_elements::<f32>();
+    #[cfg(feature = "half")]
+    of_single_elements::<half::f16>();
+    #[cfg(feature = "half")]
+    of_single_elements::<half::bf16>();
 }
 
 macro_rules! of_all_shapes {
@@ -168,6 +207,9 @@ mod halves {
             Reduction::Sum => held + update,
             Reduction::Sub => held - update,
             Reduction::Prod => held * update,
+            Reduction::Min if held <= update || held.is_nan() => held,
+            Reduction::Max if held >= update || held.is_nan() => held,
+            Reduction::Min | Reduction::Max => update,
             _ => (held + update) / 2.0,
         }
     }

@@ -118,7 +118,15 @@ impl Group<'_> {
         axes.extend(self.lane_loops().map(|level| level.len).zip(&mut steps));
         axes.sort_by_key(|(_, step)| std::cmp::Reverse(step.unsigned_abs()));
         let longer = |(len, step): &(usize, &mut isize)| *len >= RUN && step.unsigned_abs() < NEAR;
-        if axes.last().is_some_and(|(len, _)| *len < RUN) && self.plan.wide.divide_row.is_none() {
+        // The targets of a run: of one axis, or of several that are contiguous together.
+        let (mut run, mut next) = (1, 0);
+        for (len, step) in axes.iter().rev().filter(|(len, _)| *len > 1) {
+            if run > 1 && step.unsigned_abs() != next {
+                break;
+            }
+            (run, next) = (run * *len, step.unsigned_abs().saturating_mul(*len));
+        }
+        if run < RUN && self.plan.wide.divide_row.is_none() {
             if let Some(at) = axes.iter().rposition(longer) {
                 axes[at..].rotate_left(1);
             }
