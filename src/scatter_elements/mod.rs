@@ -175,8 +175,8 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// many lanes. Where an index out of bounds is an error, indices, unless they
     /// are few, are checked in a pass before the first update; or, if they take
     /// at least four times the memory of `self`, the work is done on a copy of it,
-    /// which an error discards. A mean, and a sum, difference or product of
-    /// half precision, needs work memory in proportion to the number of updates or
+    /// which an error discards. A mean, and a reduction of half
+    /// precision, needs work memory in proportion to the number of updates or
     /// to the length of the axis. Lanes that lie apart, as in a transposed array, may
     /// be packed in work memory of at most half of the last-level cache for each
     /// thread. A shared `ArcArray` is copied first, unless the

@@ -1,5 +1,5 @@
-//! Reductions that accumulate beside their targets: means, and sums, differences
-//! and products in a wider type.
+//! Reductions that accumulate beside their targets: means, and reductions of half
+//! precision.
 //!
 //! Each target of a group of lanes has an accumulator, its *slot*. Slots start
 //! from what the target holds, updates are accumulated in them by the same walk
