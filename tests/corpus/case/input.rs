@@ -114,7 +114,7 @@ fn strides(shape: &[usize], bytes: &mut Bytes<'_>) -> Vec<usize> {
         // Broadcast along some axes.
         7 => {
             let mask = bytes.byte();
-            (0..rank).filter(|k| mask >> k & 1 == 1).for_each(|k| strides[k] = 0);
+            (0..rank).filter(|k| mask >> (k % 8) & 1 == 1).for_each(|k| strides[k] = 0);
         }
         _ => {}
     }
