@@ -315,7 +315,7 @@ fn countable(entries: usize) -> Result<()> {
 /// `f32`. 1M maxima of `f16` in 100,000: 1.6 -> 0.55 ms; of 10M in 10M, whose slots leave the
 /// caches, 29 ms in place and 49 beside.
 fn beside(walk: &Walk, kernels: &Kernels, reduction: Reduction) -> bool {
-    let targets: usize = walk.components.iter().map(|component| component.len).product();
+    let targets = walk.targets();
     kernels.has_slots(reduction)
         && walk.loops.iter().all(Loop::reads_indices)
         && targets / threshold(3, 2) <= entries(&walk.loops)
@@ -341,7 +341,7 @@ fn is_sparse(walk: &Walk, beside: bool) -> bool {
     /// Fewest elements of a row with which sorting is nothing beside accumulating: products of 13
     /// of 43 rows of 101,000 `bf16` take 0.6 ms sorted and 1.8 with accumulators.
     const VERY_LONG: usize = threshold(256, 48);
-    let targets = walk.components.iter().map(|component| component.len).product::<usize>();
+    let targets = walk.targets();
     // The innermost of the loops that share their indices: what sorting serves at once.
     let shared = walk.loops.iter().filter(|level| !level.reads_indices());
     let row = shared.min_by_key(|level| level.step.selected.unsigned_abs());

@@ -26,14 +26,15 @@ pub(crate) trait Reduce: Value + ReduceElement {
     fn reduced(reduction: Reduction, init: Option<Self>, updates: &[Self]) -> Self;
 }
 
-/// `array` ready to be compared: reductions may choose between the payloads of
-/// two NaNs, and make one quiet; copying may not.
+/// `array` ready to be compared: arithmetic may choose between the payloads of
+/// two NaNs, copying and comparing may not, but where a wider type is compared.
 pub(crate) fn settled<A: Value, D: Dimension>(
     reduction: Reduction,
     array: &Array<A, D>,
 ) -> Array<A, D> {
     match reduction {
         Reduction::None => array.clone(),
+        Reduction::Min | Reduction::Max if !A::COMPARED_WIDER => array.clone(),
         _ => array.mapv(A::with_one_nan),
     }
 }

@@ -7,6 +7,9 @@ use opkernels::IndexInteger;
 
 /// An element type of the tests.
 pub(crate) trait Value: Clone + Debug + Send + Sync + 'static {
+    /// Whether minima and maxima may be compared in a wider type, which makes a NaN quiet.
+    const COMPARED_WIDER: bool = false;
+
     /// A value for every number; among them are the corners of the type.
     fn from_number(number: u64) -> Self;
 
@@ -122,6 +125,8 @@ macro_rules! floats {
             fn same(&self, other: &Self) -> bool {
                 self.to_bits() == other.to_bits()
             }
+            const COMPARED_WIDER: bool = <$bits>::BITS == 16;
+
             fn with_one_nan(self) -> Self {
                 if self.is_nan() { <$float>::NAN } else { self }
             }

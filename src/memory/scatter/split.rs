@@ -63,7 +63,7 @@ fn listing_pays(listing: &Listing, walk: &Walk, row: usize) -> bool {
     /// closely that they wait for each other.
     const MIN_TARGETS: usize = threshold(1 << 10, 8);
     let updates = walk.rows().saturating_mul(row);
-    let targets: usize = walk.components.iter().map(|component| component.len).product();
+    let targets = walk.targets();
     let uneven = listing.narrowest().saturating_mul(2 * listing.shares()) < targets;
     let elements = walk.inner.len == 1 && listing.narrowest() >= MIN_TARGETS;
     let cached = row >= 64 && updates_are_cached(updates);
@@ -242,7 +242,7 @@ fn cut(walk: &Walk, row: usize, max_parts: usize) -> (Cut, usize) {
     }
     let threads = parallel::threads().min(max_parts);
     let only_entries = ordered == 0 && walk.nest().iter().all(|level| level.step.selected == 0);
-    let targets = walk.components.iter().map(|component| component.len).product::<usize>();
+    let targets = walk.targets();
     // Few entries, which may select few targets, are divided along their rows.
     let many = targets.min(walk.entries()) >= 4 * threads;
     if only_entries && search_pays(walk, row) && many {

@@ -138,6 +138,11 @@ impl Walk {
         iterations(&self.loops).saturating_mul(size.max(BYTES)) <= FEW * BYTES
     }
 
+    /// The number of targets that indices select among.
+    pub(in crate::memory) fn targets(&self) -> usize {
+        self.components.iter().map(|component| component.len).product()
+    }
+
     /// [`is_spread`] for the components of this walk.
     #[inline]
     pub(in crate::memory) fn is_spread(&self) -> bool {

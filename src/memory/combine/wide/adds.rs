@@ -17,7 +17,7 @@ pub(super) struct AddToSlots<'w>(pub(super) &'w Wide);
 impl Kernel for AddToSlots<'_> {
     unsafe fn run(&self, tile: &Tile<'_>) {
         let wide = self.0;
-        if wide.convert.is_none() && !wide.adds_slots {
+        if wide.adds_elements() {
             // SAFETY: the caller's promise.
             return unsafe { (wide.add)(tile) };
         }
@@ -90,13 +90,13 @@ impl AddToSlots<'_> {
     /// That of [`Kernel::run_single`]; `add` is that of [`Wide::add_single`].
     unsafe fn add_single(&self, add: SingleRun, elements: &Elements<'_>) -> bool {
         let (wide, size) = (self.0, self.0.addend());
-        let Elements { count, step, .. } = *elements;
-        let mut stages = [Stage::new(), Stage::new(), Stage::new()];
-        let stages = stages.each_mut().map(Stage::start);
-        if wide.convert.is_none() && !wide.adds_slots {
+        if wide.adds_elements() {
             // SAFETY: the caller's promise.
             return unsafe { add(elements) };
         }
+        let Elements { count, step, .. } = *elements;
+        let mut stages = [Stage::new(), Stage::new(), Stage::new()];
+        let stages = stages.each_mut().map(Stage::start);
         let dense = step.listed == (count * wide.element) as isize;
         let lanes = if dense { STAGE / count.max(1) } else { 1 };
         elements.pieces(wide.element, STAGE, lanes, |piece| {

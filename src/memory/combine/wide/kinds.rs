@@ -70,6 +70,12 @@ pub(crate) struct Wide {
 }
 
 impl Wide {
+    /// Whether `add` adds elements as they are.
+    #[inline]
+    pub(super) fn adds_elements(&self) -> bool {
+        self.convert.is_none() && !self.adds_slots
+    }
+
     /// The size of what `add` adds to slots in bytes.
     #[inline]
     pub(super) fn addend(&self) -> usize {
@@ -260,9 +266,8 @@ pub(crate) fn half<A: super::halves::Half>(reduction: Reduction, extent: Extent)
         empty: identity.to_ne_bytes(),
         divide_row: None,
         rows: match reduction {
-            Reduction::Sum => Some((A::SUM_ROW, 0)),
+            Reduction::Sum | Reduction::Mean => Some((A::SUM_ROW, 0)),
             Reduction::Sub => Some((A::SUM_ROW, SIGN)),
-            Reduction::Mean => Some((A::SUM_ROW, 0)),
             Reduction::Prod => Some((A::MULTIPLY_ROW, 0)),
             _ => None,
         }
