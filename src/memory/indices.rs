@@ -4,7 +4,9 @@
 //! types, compiled in this crate. All other code sees offsets.
 
 pub(super) mod elements;
+pub(super) mod repeated;
 mod resolve;
+pub(super) mod short_runs;
 mod sums;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 pub(super) mod tuples;

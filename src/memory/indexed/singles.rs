@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 
 use super::{Part, Run};
 use crate::index::Policy;
-use crate::memory::indices::elements::{
-    Action, BLOCK, Beside, Elements, Repeated, ShortRuns, Single, Width,
-};
+use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Single, Width};
+use crate::memory::indices::repeated::Repeated;
+use crate::memory::indices::short_runs::{Joined, ShortRuns};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use crate::memory::indices::tuples;
 use crate::memory::indices::{CHUNK, Indices};
@@ -25,10 +25,6 @@ const TUPLES_AT_ONCE: usize = threshold(1024, 16);
 /// Fewest tuples of a run: shorter runs have too much overhead.
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 const FEWEST_TUPLES: usize = threshold(64, 5);
-
-/// Most indices of a run that is joined with others ([`ShortRuns`]) although all of its indices
-/// select along the same axis, and none beside the one before it.
-const SHORT: usize = threshold(16, 4);
 
 /// Fewest elements of the evenly spaced runs of two loops, if there are loops around these.
 const FEWEST_EVEN: usize = threshold(96, 4);
@@ -49,15 +45,12 @@ impl Run<'_> {
         let many = run.len > 1 && self.walk.entries() > CHUNK;
         // Far elements are prefetched a chunk at a time instead, unless their indices are sorted.
         let near = || !self.walk.is_far() || indices.begin_sorted(self.walk);
-        // It takes longer to start on a few evenly spaced runs than to join them to a chunk.
-        let long = !matches!(nest, [_, .., around, run] if around.len * run.len < FEWEST_EVEN);
         // For an index out of bounds a wrong element is written first: only a gather may overwrite
         // it later.
         let serves = alone
             && dense
             && many
             && near()
-            && long
             && (self.policy == Policy::Refuse || single.action == Action::Gather);
         if !serves {
             return None;
@@ -65,20 +58,28 @@ impl Run<'_> {
         let is_copied = matches!(single.action, Action::Gather | Action::Write);
         let combines = |axis: &Component, width: Width| {
             let size = single.selected as isize;
-            let dense = run.step.selected == 0 && axis.step == size;
-            let joined = || run.len > BLOCK || short_runs(width, nest).is_some();
-            let beside = run.step.selected == size && joined();
-            // If indices repeat, the updates of a target are combined with each other first, a
-            // chunk at a time.
-            (dense && !indices.repeat(self.walk)) || beside
+            if run.step.selected == 0 && axis.step == size {
+                // If indices repeat, the updates of a target are combined with each other first, a
+                // chunk at a time.
+                return !indices.repeat(self.walk);
+            }
+            let beside = run.step.selected == size && run.len > BLOCK;
+            beside || Joined::of(nest, width).is_some()
+        };
+        // It takes longer to start on a few evenly spaced runs than to join them to a chunk.
+        let long = |width: Option<Width>| {
+            let joined = width.and_then(|width| Joined::of(nest, width));
+            let (first, len) = joined.map_or((nest.len() - 1, run.len), |it| (it.first, it.run));
+            first < 2 || nest[first - 1].len * len >= FEWEST_EVEN
         };
         let width = match &self.walk.components[..] {
             [axis] => indices
                 .single_width(axis, run.step.indices)
-                .filter(|&width| is_copied || combines(axis, width)),
+                .filter(|&width| is_copied || combines(axis, width))
+                .filter(|&width| long(Some(width))),
             #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
             axes if run.len >= FEWEST_TUPLES && run.step.selected == 0 && is_copied => {
-                indices.tuple_width(run.step.indices, axes)
+                indices.tuple_width(run.step.indices, axes).filter(|_| long(None))
             }
             _ => None,
         };
@@ -104,7 +105,11 @@ impl Run<'_> {
             _ => (TUPLES_FIRST, TUPLES_AT_ONCE),
         };
         let beside = nest.last().map_or(0, |run| run.step.selected);
-        let short_runs = if axes.len() == 1 { short_runs(width, nest) } else { None };
+        let whole =
+            |run: usize| entries.start.is_multiple_of(run) && entries.end.is_multiple_of(run);
+        let joined = Joined::of(nest, width).filter(|it| axes.len() == 1 && whole(it.run));
+        let short_runs = joined
+            .and_then(|it| ShortRuns::of(&nest[it.first..], nest[it.first - 1].step.selected));
         // SAFETY: this is the update of all entries, which can be read (`Part`), of a size that
         // fits (`is_repeated`).
         #[allow(unsafe_code)]
@@ -117,8 +122,8 @@ impl Run<'_> {
         };
         let run_lanes = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
             let (beside, lanes, count, step) = match &short_runs {
-                Some(runs) if lanes > 1 => (Beside::Runs(runs), 1, lanes * count, Offsets::ZERO),
-                _ => (Beside::Each(beside), lanes, count, step),
+                Some(runs) => (Beside::Runs(runs), 1, lanes * count, Offsets::ZERO),
+                None => (Beside::Each(beside), lanes, count, step),
             };
             let elements = Elements {
                 indices: indices.wrapping_offset(at.indices.wrapping_add(axes[0].at)),
@@ -156,19 +161,22 @@ impl Run<'_> {
         };
         let mut left = entries.len();
         // Whole runs are lanes, several of which are run at a time.
-        if let Some((run, around @ [.., outer])) = nest.split_last() {
-            if entries.start.is_multiple_of(run.len) && left.is_multiple_of(run.len) {
-                let mut cursor = Cursor::new(around, base, entries.start / run.len);
-                while left > 0 {
-                    let (at, lanes) = cursor.take((left / run.len).min((limit / run.len).max(1)));
-                    if !run_lanes(at, (lanes, outer.step), run.len) {
-                        break;
-                    }
-                    left -= lanes * run.len;
-                    limit = next_limit;
+        let lanes = joined.or_else(|| match nest {
+            [_, .., run] if whole(run.len) => Some(Joined { first: nest.len() - 1, run: run.len }),
+            _ => None,
+        });
+        if let Some(Joined { first, run }) = lanes {
+            let around = &nest[..first];
+            let mut cursor = Cursor::new(around, base, entries.start / run);
+            while left > 0 {
+                let (at, lanes) = cursor.take((left / run).min((limit / run).max(1)));
+                if !run_lanes(at, (lanes, around[first - 1].step), run) {
+                    break;
                 }
-                return entries.len() - left;
+                left -= lanes * run;
+                limit = next_limit;
             }
+            return entries.len() - left;
         }
         let mut cursor = Cursor::new(nest, base, entries.start);
         while left > 0 {
@@ -188,16 +196,4 @@ fn is_repeated(single: Single, nest: &[Loop]) -> bool {
     matches!(single.action, Action::Write | Action::Combine)
         && (1..=Repeated::LARGEST).contains(&single.size)
         && nest.iter().all(|level| level.step.listed == 0)
-}
-
-/// The runs of the two innermost loops as one lane, if they are short, and contiguous in both the
-/// indices and the listed array.
-fn short_runs(width: Width, nest: &[Loop]) -> Option<ShortRuns> {
-    let [.., around, run] = nest else { return None };
-    let indices = (run.len * width.size()) as isize;
-    let listed = (run.len as isize).wrapping_mul(run.step.listed);
-    let contiguous = (around.step.indices, around.step.listed) == (indices, listed);
-    let (beside, across) = (run.step.selected, around.step.selected);
-    let short = beside != 0 || run.len <= SHORT;
-    if contiguous && short { ShortRuns::of(run.len, beside, across) } else { None }
 }

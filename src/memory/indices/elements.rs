@@ -15,6 +15,7 @@
 use std::mem::MaybeUninit;
 
 use super::Indices;
+use super::short_runs::ShortRuns;
 use crate::index::Meaning;
 use crate::memory::cpu::{is_long, of_caches, prefetch_ahead, prefetch_line};
 use crate::memory::walk::{Component, Offsets};
@@ -98,57 +99,6 @@ pub(in crate::memory) enum Beside<'e> {
     Runs(&'e ShortRuns),
 }
 
-/// Short runs of indices as one lane: a table of the offset ([`Beside`]) of each index in a block
-/// of whole runs, which is `r * across + k * beside` for index number `k` of run `r`.
-///
-/// 85,000 runs of 2: one by one 0.42 ms -> as one lane 0.13 ms.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::memory) struct ShortRuns {
-    offsets: [isize; BLOCK],
-    /// Number of indices in a block: whole runs, `BLOCK` indices at most.
-    count: usize,
-    /// The distance in bytes from what a block selects to what the next block does.
-    advance: isize,
-}
-
-impl ShortRuns {
-    /// The table for runs of `run` indices, if they are short. Each index of a run selects `beside`
-    /// bytes further on than the one before it, and the first index of each run `across` bytes
-    /// further on than that of the run before.
-    pub(in crate::memory) fn of(run: usize, beside: isize, across: isize) -> Option<Self> {
-        if !(2..=BLOCK).contains(&run) {
-            return None;
-        }
-        let mut offsets = [0; BLOCK];
-        for (number, run) in offsets.chunks_mut(run).enumerate() {
-            let first = across.wrapping_mul(number as isize);
-            for (k, offset) in run.iter_mut().enumerate() {
-                *offset = first.wrapping_add(beside.wrapping_mul(k as isize));
-            }
-        }
-        let runs = BLOCK / run;
-        let advance = across.wrapping_mul(runs as isize);
-        Some(ShortRuns { offsets, count: runs * run, advance })
-    }
-
-    /// Number of indices in a block of whole runs.
-    #[inline]
-    pub(in crate::memory) fn len(&self) -> usize {
-        self.count
-    }
-
-    /// The offset of index number `k` of a block, in bytes.
-    ///
-    /// # Safety
-    /// `k` is less than [`len`](Self::len).
-    #[allow(unsafe_code)]
-    #[inline(always)]
-    pub(in crate::memory) unsafe fn beside(&self, k: usize) -> isize {
-        // SAFETY: upheld by the caller; whole runs have no more than `BLOCK` indices (`of`).
-        unsafe { *self.offsets.get_unchecked(k) }
-    }
-}
-
 /// What a kernel of [single elements](Single) runs over: `lanes` lanes of `count` indices, the
 /// elements that these select, and the elements of the listed array.
 ///
@@ -167,7 +117,7 @@ impl ShortRuns {
 ///   and as many contiguous listed elements.
 /// - All elements that the axes reach, from each offset of `beside`, and all listed elements can be
 ///   read, and written where the kernel writes them. Selected and listed elements do not overlap.
-/// - If one value is `repeated`, `listed` is a block of it ([`Repeated`]) and `step.listed` is 0.
+/// - If one value is `repeated`, `listed` is a block of it ([`Repeated`](super::repeated::Repeated)) and `step.listed` is 0.
 /// - Lengths of the axes are less than 2^31, and not 0. If there are several axes, their steps are
 ///   less than 2^31 too, and `beside` is `Each(0)`.
 #[derive(Debug, Clone, Copy)]
@@ -181,46 +131,9 @@ pub(in crate::memory) struct Elements<'e> {
     pub(in crate::memory) beside: Beside<'e>,
     pub(in crate::memory) selected: *mut u8,
     pub(in crate::memory) listed: *mut u8,
-    /// Whether all listed elements are one [`Repeated`] value, which is only read.
+    /// Whether all listed elements are one [repeated](super::repeated::Repeated) value, which is only
+    /// read.
     pub(in crate::memory) repeated: bool,
-}
-
-/// A block of copies of one value, the update of all indices: kernels that read a list of updates
-/// need no other loop for it.
-#[derive(Debug)]
-pub(in crate::memory) struct Repeated {
-    copies: [MaybeUninit<u128>; BLOCK],
-}
-
-impl Repeated {
-    /// Most bytes of a value.
-    pub(in crate::memory) const LARGEST: usize = size_of::<u128>();
-
-    /// Copies of a value of `size` bytes.
-    ///
-    /// # Safety
-    /// `size` bytes can be read at `value`; `size` is 1 to [`LARGEST`](Self::LARGEST).
-    #[allow(unsafe_code)]
-    pub(in crate::memory) unsafe fn of(value: *const u8, size: usize) -> Self {
-        let mut copies = [MaybeUninit::uninit(); BLOCK];
-        let (first, mut len) = (copies.as_mut_ptr().cast::<u8>(), size);
-        // SAFETY: upheld by the caller; the first `len` bytes are copies of the value, and no more
-        // than `BLOCK` copies are made, each of no more bytes than an item of `copies` (`LARGEST`).
-        unsafe {
-            first.copy_from_nonoverlapping(value, size);
-            while len < BLOCK * size {
-                let more = len.min(BLOCK * size - len);
-                first.add(len).copy_from_nonoverlapping(first, more);
-                len += more;
-            }
-        }
-        Repeated { copies }
-    }
-
-    /// Address of the first copy.
-    pub(in crate::memory) fn start(&self) -> *const u8 {
-        self.copies.as_ptr().cast()
-    }
 }
 
 impl Indices<'_> {

@@ -4,8 +4,9 @@ use std::mem::MaybeUninit;
 
 use ndarray::ArrayView1;
 
-use super::elements::{self, BLOCK, Beside, Elements, ShortRuns, SingleRun};
+use super::elements::{self, BLOCK, Beside, Elements, SingleRun};
 use super::resolve::{all_inside, resolve};
+use super::short_runs::{Joined, ShortRuns};
 use super::{
     Component, IndexInteger, Indices, Lane, Loop, Meaning, NOWHERE, Offsets, Policy, Walk,
 };
@@ -98,6 +99,11 @@ fn the_ends_of_wide_types() {
     check(&unsigned.chain([1 << 63, u64::MAX]).collect::<Vec<_>>(), lens());
 }
 
+/// A loop over indices, each of which selects `beside` bytes further on than the one before it.
+fn run_of(len: usize, beside: isize) -> Loop {
+    Loop { len, step: Offsets { selected: beside, ..Offsets::ZERO }, entries: true }
+}
+
 /// Copies elements `0, 1, 2, ...` of an axis to a list, and back to a cleared axis: all indices of
 /// a lane select along the same axis, or each beside the index before it.
 fn copied<I: IndexInteger + std::fmt::Debug, E>(indices: &[I], len: usize, element: fn(usize) -> E)
@@ -110,9 +116,8 @@ where
     for (width, gather) in [(1, true), (1, false), (count.max(1), true), (count.max(1), false)] {
         copied_of_rows(indices, (lanes, count), (len, width), (gather, None), element);
         // All lanes as one lane of short runs.
-        if let Some(short_runs) =
-            ShortRuns::of(count, size_of::<E>() as isize, 0).filter(|_| width > 1)
-        {
+        let run = run_of(count, size_of::<E>() as isize);
+        if let Some(short_runs) = ShortRuns::of(&[run], 0).filter(|_| width > 1) {
             copied_of_rows(
                 indices,
                 (lanes, count),
@@ -277,7 +282,8 @@ fn short_runs_of_rows() {
         let place = |k: usize| k / run * width + indices[k] as usize + k % run * beside;
         let values: Vec<u32> = (0..rows * width).map(|k| k as u32 + 1).collect();
         let (mut selected, mut listed) = (values.clone(), vec![0; rows * run]);
-        let runs = ShortRuns::of(run, 4 * beside as isize, 4 * width as isize).unwrap();
+        let loops = [run_of(run, 4 * beside as isize)];
+        let runs = ShortRuns::of(&loops, 4 * width as isize).unwrap();
         let copy = |single: SingleRun, selected: &mut [u32], listed: &mut [u32]| {
             let elements = Elements {
                 indices: indices.as_ptr().cast(),
@@ -306,6 +312,44 @@ fn short_runs_of_rows() {
         let mut expected = values;
         (0..rows * run).for_each(|k| expected[place(k)] = 7000 + k as u32);
         assert_eq!(selected, expected, "runs of {run}");
+    }
+}
+
+/// Runs of several loops: as many of the innermost loops as make a short run of contiguous indices, and
+/// the offset of each index in a block of them.
+#[test]
+fn short_runs_of_several_loops() {
+    let level = |len: usize, selected: isize, contiguous: usize| Loop {
+        len,
+        step: Offsets {
+            selected,
+            indices: (8 * contiguous) as isize,
+            listed: (4 * contiguous) as isize,
+        },
+        entries: false,
+    };
+    let joined = |nest: &[Loop]| {
+        Joined::of(nest, elements::Width::I64).map(|joined| (joined.first, joined.run))
+    };
+    let (rows, columns) = (level(3, 100, 2), level(2, 0, 1));
+    assert_eq!(joined(&[columns]), None);
+    assert_eq!(joined(&[rows, columns]), Some((1, 2)));
+    assert_eq!(joined(&[level(50, 4, 6), rows, columns]), Some((1, 6)));
+    assert_eq!(joined(&[level(9, 1, 300), level(50, 4, 6), rows, columns]), Some((2, 6)));
+    // Runs that do not follow each other, are too long, or select along one axis only.
+    assert_eq!(joined(&[level(50, 4, 7), rows, columns]), Some((2, 2)));
+    assert_eq!(joined(&[level(3, 100, 3), columns]), None);
+    assert_eq!(joined(&[level(3, 4, BLOCK + 1), level(BLOCK + 1, 4, 1)]), None);
+    assert_eq!(joined(&[level(2, 4, BLOCK), level(BLOCK, 0, 1)]), None);
+    assert_eq!(joined(&[level(2, 4, BLOCK), level(BLOCK, 4, 1)]), Some((1, BLOCK)));
+
+    let runs = ShortRuns::of(&[rows, columns], 4).unwrap();
+    assert_eq!(runs.len(), BLOCK / 6 * 6);
+    for k in 0..runs.len() {
+        // SAFETY: `k` is less than `len`.
+        #[allow(unsafe_code)]
+        let beside = unsafe { runs.beside(k) };
+        assert_eq!(beside, (k / 6 * 4 + k % 6 / 2 * 100) as isize);
     }
 }
 
