@@ -255,9 +255,9 @@ fn cut(walk: &Walk, row: usize, parts: usize) -> (Cut, usize) {
     ];
     let share_lines = walk.nest().last().is_some_and(|run| run.step.listed.unsigned_abs() < LINE);
     if share_lines && is_chunk(walk.nest()) {
-        // A chunk of entries that share cache lines of the output is not cut if `outer` can be:
+        // A chunk of entries that share cache lines of the output is not cut if another loop can be:
         // each part resolves all of its indices.
-        lens.swap(1, 2);
+        lens[1..].rotate_left(1);
     }
     let enough = lens.iter().find(|(_, len)| *len >= 4 * parts);
     let longest = lens.iter().rev().max_by_key(|(_, len)| *len);

@@ -20,7 +20,8 @@ use super::cpu::{LINE, of_caches};
 use super::indexed::{Cut, Run};
 use super::indices::CHUNK;
 use super::walk::{
-    Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, iterations, lines_in_l1,
+    Component, Components, Cursor, Loop, Loops, Offsets, Order, STREAMS, Walk, iterations,
+    lines_in_l1,
 };
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
@@ -94,7 +95,7 @@ impl<'w> Transposed<'w> {
         let uses = list.len.saturating_mul(lanes.len.min(LINE / size));
         let lines = axis.len.min(list.len);
         let all = axis.len.saturating_mul(axis.step.unsigned_abs());
-        let far = all >= of_caches(|caches| caches.last / 2, 1 << 10);
+        let far = axis.len > STREAMS && all >= of_caches(|caches| caches.last / 2, 1 << 10);
         let conflicts = lines >= BEYOND_L1 * lines_in_l1(axis.step.unsigned_abs());
         uses >= USES.saturating_mul(axis.len) && (conflicts || far)
     }

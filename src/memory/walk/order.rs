@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::tiling::tile;
+use super::tiling::{LINE, reuses_lines, tile};
 use super::{Component, Components, Loop, Loops, Offsets, iterations};
 use crate::memory::cpu::{self, Caches, of_caches};
 use crate::memory::indices::CHUNK;
@@ -149,10 +149,11 @@ impl Walk {
         is_spread(&self.components)
     }
 
-    /// [`is_far`] for the components and the rows of this walk.
+    /// [`is_far`] for the components and the rows of this walk, unless iterations of its loops reuse
+    /// cache lines that stay cached.
     #[inline]
     pub(in crate::memory) fn is_far(&self) -> bool {
-        is_far(&self.components, self.inner.len)
+        is_far(&self.components, self.inner.len) && !reuses_lines(&self.loops, &self.components)
     }
 
     /// Whether the indices and the listed array span so many bytes that
@@ -280,7 +281,8 @@ impl Walk {
     /// ```
     ///
     /// The elements that one lane selects among then stay in the caches, or at least their pages
-    /// in the TLB, where those that all lanes of a thread select among do not fit.
+    /// in the TLB, where those that all lanes of a thread select among do not fit. It does not pay for
+    /// lanes that share cache lines of the listed array.
     fn is_lane_by_lane(&self, shared: &[Loop], entries: &[Loop]) -> bool {
         /// Bytes of L1. A lane that spans less is cheaply loaded to L1 again with each chunk.
         const L1: usize = threshold(32 << 10, 16);
@@ -293,6 +295,17 @@ impl Walk {
             && iterations(entries) > CHUNK
             && self.reach() >= L1
             && total / parallel::threads() >= of_caches(|caches| caches.second, 8) * factor
+            && !Self::shares_chunks(shared, &entries[0], total + span(&self.inner))
+    }
+
+    /// Whether lanes that span `bytes` bytes of the selected array together share cache lines of the
+    /// listed array, and so use them while those of a chunk of entries are cached.
+    #[inline(never)]
+    fn shares_chunks(shared: &[Loop], entries: &Loop, bytes: usize) -> bool {
+        let listed = |level: &Loop| level.step.listed.unsigned_abs();
+        shared.iter().any(|level| listed(level) < LINE)
+            && listed(entries) <= 2 * LINE
+            && bytes < of_caches(|caches| caches.last / 4 * 3, 1 << 10)
     }
 }
 

@@ -28,12 +28,12 @@ use std::ops::RangeInclusive;
 use smallvec::SmallVec;
 
 use super::order::{Order, SortKeys, reach, sort, sort_by_selected};
-use super::{Loop, Loops, Offsets, iterations};
+use super::{Component, Loop, Loops, Offsets, iterations};
 use crate::memory::cpu::{of_caches, transposes};
 use crate::threshold::threshold;
 
 /// Bytes of a cache line.
-const LINE: usize = threshold(64, 16);
+pub(super) const LINE: usize = threshold(64, 16);
 
 /// How a loop was tiled.
 #[derive(Clone, Copy)]
@@ -64,6 +64,9 @@ impl Tiling {
 /// Iterations of a loop, below which tiles along it are narrow.
 const NARROW: usize = threshold(8, 3);
 
+/// Iterations of a tile in which other loops share the cache lines of the listed array.
+const SHARED: usize = threshold(64, 6);
+
 /// Bytes of a row of a tile of updates that the kernel transposes.
 const WIDE: usize = threshold(256, 32);
 
@@ -78,12 +81,14 @@ fn tile_len(step: usize) -> usize {
 ///
 /// `fastest_selected` and `fastest_listed` are the indices of the loops with the shortest steps
 /// in the respective array. Either all entries are iterations of the second of them, or each
-/// entry selects a matrix of its own, or there are no entries.
+/// entry selects a matrix of its own, or there are no entries. `same` tells that all entries select
+/// the same element.
 fn is_transposed(
     loops: &[Loop],
     [fastest_selected, fastest_listed]: [usize; 2],
     keys: SortKeys<'_>,
     size: usize,
+    same: bool,
 ) -> bool {
     /// Shorter runs that share an index are put together with others in one tile, at offsets
     /// without a constant stride (`LONG_RUN` in `indexed.rs`).
@@ -92,12 +97,17 @@ fn is_transposed(
     let (across, down) = (&loops[fastest_selected], &loops[fastest_listed]);
     let (near, far) = (keys.selected(across), keys.selected(down));
     let runs = if down.reads_indices() { reading == 1 } else { reading == 0 || across.len >= RUN };
-    let dense = down.step.listed == size as isize && near < far;
+    let dense = down.step.listed == size as isize && (near < far || same);
     dense && runs && !across.reads_indices() && transposes(size, near, !down.reads_indices())
 }
 
 /// Tiles a loop where the strides of the arrays disagree about which loop should run innermost.
 pub(super) fn tile(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Option<Tiling> {
+    if let Some(at) = far_elements(loops, keys) {
+        let entries = loops.remove(at);
+        loops.push(entries);
+        return None;
+    }
     let fastest = |key: &dyn Fn(&Loop) -> usize| {
         (0..loops.len()).filter(|&at| key(&loops[at]) != 0).min_by_key(|&at| key(&loops[at]))
     };
@@ -110,6 +120,32 @@ pub(super) fn tile(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Optio
     } else {
         tile_pair(loops, pair, keys, order)
     }
+}
+
+/// The number of the only loop over entries, if each entry selects few elements, far from each other,
+/// which are near each other in the listed array: the loops over these then run around it, chunk by
+/// chunk, while what the chunk lists stays cached.
+///
+/// ```text
+/// for chunk of entries                 instead of        for k in entries
+///   for i in 0..6                                          for i in 0..6
+///     for k in chunk                                         output[k, i] = data[indices[k], i]
+///       output[k, i] = data[indices[k], i]
+/// ```
+fn far_elements(loops: &[Loop], keys: SortKeys<'_>) -> Option<usize> {
+    /// The most elements of an entry, of one loop and of several.
+    const MOST: [usize; 2] = [threshold(4, 3), threshold(12, 4)];
+    /// The most bytes from the listed elements of an entry to those of the next.
+    const NEAR: usize = threshold(128, 32);
+    let at = loops.iter().position(|level| level.entries)?;
+    let entry = keys.listed(&loops[at]);
+    let others = || loops.iter().enumerate().filter(|&(number, _)| number != at).map(|(_, it)| it);
+    let far = |level: &Loop| !level.reads_indices() && keys.selected(level) >= LINE;
+    let mut elements = SmallVec::<[usize; 8]>::new();
+    elements.extend(others().filter(|level| keys.listed(level) < entry).map(|level| level.len));
+    let most = MOST[usize::from(elements.len() > 1)];
+    let few = (2..=most).contains(&elements.iter().product()) && entry <= NEAR;
+    (few && others().all(far)).then_some(at)
 }
 
 /// [`tile`] for the loops with the shortest steps in the selected and in the listed array, at least
@@ -128,9 +164,17 @@ fn tile_pair(
     let scatters = matches!(order, Order::Selected(_));
     let [mut fastest_selected, fastest_listed] = pair;
     let (mut across, down) = (&loops[fastest_selected], &loops[fastest_listed]);
-    let blocks = is_transposed(loops, pair, keys, size)
+    let sharing =
+        loops.iter().any(|level| level != across && level != down && shares_listed(level, keys));
+    // All entries of a gather may select the same element.
+    let same = !scatters && sharing && down.entries && keys.selected(down) == 0;
+    let apart = disagree(across, down, keys) || (same && keys.listed(across) >= LINE);
+    // A narrow matrix has only a part of the cache lines of the listed array that other loops share.
+    let narrow = apart && sharing && down.len.saturating_mul(size) < LINE;
+    let blocks = !narrow
+        && is_transposed(loops, pair, keys, size, same)
         && (!scatters || across.step.selected == size as isize);
-    if !disagree(across, down, keys) && !blocks {
+    if !apart && !blocks {
         return None;
     }
     if !scatters && !across.entries && across.len < NARROW {
@@ -171,6 +215,14 @@ fn tile_pair(
     if keys.selected(&tiled) >= LINE {
         within = take_near(loops, &tiled, partner.len.saturating_mul(len), keys);
     }
+    let mut len = len;
+    if partner.reads_indices() {
+        let sharing = take_sharing(loops, keys);
+        if !sharing.is_empty() {
+            len = (lines_in_l1(keys.listed(&tiled)) / 2).min(SHARED).min(tiled.len / 2).max(len);
+        }
+        within.extend(sharing);
+    }
     within.push(partner);
     Some(Tiling::push(loops, tiled, &within, len))
 }
@@ -190,6 +242,20 @@ fn take_near(loops: &mut Loops, tiled: &Loop, elements: usize, keys: SortKeys<'_
     }
     loops.retain(|level| !near.contains(level));
     near
+}
+
+/// Removes the loops that share cache lines of the listed array and not of the selected one, to run
+/// within tiles: the tile's lines of the listed array are then used by all of them while cached.
+fn take_sharing(loops: &mut Loops, keys: SortKeys<'_>) -> Loops {
+    let sharing = loops.iter().copied().filter(|level| shares_listed(level, keys)).collect();
+    loops.retain(|level| !shares_listed(level, keys));
+    sharing
+}
+
+/// Whether iterations of a loop that is none over entries share cache lines of the listed array with
+/// the next ones, and not of the selected array.
+fn shares_listed(level: &Loop, keys: SortKeys<'_>) -> bool {
+    !level.entries && (1..LINE).contains(&keys.listed(level)) && keys.selected(level) >= LINE
 }
 
 /// Whether two loops share cache lines from one iteration to the next in one of the arrays each,
@@ -285,6 +351,22 @@ fn cached_lists(loops: &[Loop], keys: SortKeys<'_>) -> Option<usize> {
 fn stays_cached(loops: &[Loop], step: usize, keys: SortKeys<'_>) -> bool {
     let within = loops.iter().filter(|level| keys.listed(level) < step);
     selected_bytes(within, loops, keys) <= of_caches(|caches| caches.second / 4, 256)
+}
+
+/// Cache lines of pages of their own that hardware prefetchers follow, while a loop uses them in turn,
+/// to the next lines. Gathers from lanes of 5 to 24 elements of a transposed array took 1 to 3.6 times
+/// as long with prefetches or packed, from lanes of 32 0.9 times.
+pub(in crate::memory) const STREAMS: usize = threshold(24, 3);
+
+/// Whether iterations of a loop around entries select in the same cache lines as the next ones, and the
+/// loops inside it in no more than [`STREAMS`].
+#[inline(never)]
+pub(super) fn reuses_lines(loops: &[Loop], components: &[Component]) -> bool {
+    let keys = SortKeys::new(components);
+    let lines = |at: usize| selected_bytes(loops[at + 1..].iter(), loops, keys) / LINE;
+    let reuses = |at: usize| shares_lines(&loops[at], keys) && lines(at) <= STREAMS;
+    let last = loops.iter().rposition(|level| level.entries).unwrap_or(0);
+    (0..last).any(|at| !loops[at].entries && reuses(at))
 }
 
 /// The number of bytes of a cache, at most, that hold the cache lines that some loops select in.
