@@ -22,10 +22,10 @@ mod walk;
 pub(crate) use alloc::reserved;
 #[cfg(feature = "half")]
 pub(crate) use combine::half;
-pub(crate) use combine::{
-    DivideRow, Significant, Widely, divide_row, large_integer, running, significant, small_integer,
-};
 pub(crate) use combine::{Kernels, Twin};
+pub(crate) use combine::{
+    Quotients, Significant, Widely, large_integer, running, significant, small_integer,
+};
 pub(crate) use copy::Transfer;
 pub(crate) use few::Named;
 pub(crate) use indices::IndexKind;

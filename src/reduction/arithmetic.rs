@@ -4,7 +4,7 @@ use super::{ReduceElement, Reduction};
 #[cfg(feature = "half")]
 use crate::memory::half;
 use crate::memory::{
-    DivideRow, Kernels, Significant, Twin, Widely, divide_row, large_integer, running, significant,
+    Kernels, Quotients, Significant, Twin, Widely, large_integer, running, significant,
     small_integer,
 };
 
@@ -26,8 +26,8 @@ pub(crate) trait Arithmetic: Copy + Send + Sync + 'static {
     /// The function that finds how many bits integers need, where that decides in which slots a
     /// mean accumulates.
     const SIGNIFICANT: Option<Significant> = None;
-    /// The function that divides sums of this type by a count, where that makes means.
-    const DIVIDE_ROW: Option<DivideRow> = None;
+    /// The functions that divide sums of this type by counts, where that makes means.
+    const QUOTIENTS: Option<Quotients> = None;
     const ZERO: Self::Wide;
     const ONE: Self::Wide;
     /// The identity of `greatest`: no element is less.
@@ -157,7 +157,7 @@ macro_rules! floats {
             const ZERO: $float = 0.0;
             const ONE: $float = 1.0;
             const WIDE: Widely = running::<Self>;
-            const DIVIDE_ROW: Option<DivideRow> = Some(divide_row::<Self>);
+            const QUOTIENTS: Option<Quotients> = Some(Quotients::of::<Self>());
             const LEAST: $float = <$float>::NEG_INFINITY;
             const GREATEST: $float = <$float>::INFINITY;
 
@@ -349,7 +349,7 @@ macro_rules! complex {
             const ZERO: Self = Self::new(0.0, 0.0);
             const ONE: Self = Self::new(1.0, 0.0);
             const WIDE: Widely = running::<Self>;
-            const DIVIDE_ROW: Option<DivideRow> = Some(divide_row::<Self>);
+            const QUOTIENTS: Option<Quotients> = Some(Quotients::of::<Self>());
             // Never used: `supports` excludes minima and maxima.
             const LEAST: Self = Self::new(0.0, 0.0);
             const GREATEST: Self = Self::new(0.0, 0.0);

@@ -4,7 +4,7 @@ use std::any::TypeId;
 
 use super::apply::{Set, apply, apply_known, apply_singly};
 use super::transposed::run_by_rows;
-use super::wide::{DivideRow, Extent, Significant, Wide, Widely};
+use super::wide::{Extent, Quotients, Significant, Wide, Widely};
 use crate::memory::indices::elements::{Action, Elements, Single, SingleRun};
 use crate::memory::tile::{Kernel, Known, KnownRun, Tile};
 use crate::reduction::{Arithmetic, Reduction};
@@ -23,7 +23,7 @@ pub struct Kernels {
     start: fn(Reduction) -> Option<Set>,
     wide: Widely,
     significant: Option<Significant>,
-    divide_row: Option<DivideRow>,
+    quotients: Option<Quotients>,
 }
 
 /// A type whose values may be read as values of `A`, and `A`'s as its own.
@@ -66,7 +66,7 @@ impl Kernels {
             start: start::<A>,
             wide: A::WIDE,
             significant: A::SIGNIFICANT,
-            divide_row: A::DIVIDE_ROW,
+            quotients: A::QUOTIENTS,
         }
     }
 
@@ -103,10 +103,17 @@ impl Kernels {
         (self.wide)(reduction, extent)
     }
 
+    /// The size of a slot for single elements in bytes, with few updates for each; 0 if the reduction
+    /// has none.
+    pub(in crate::memory) fn slot_size(&self, reduction: Reduction) -> usize {
+        let extent = Extent { updates: 1, rows: false, bits: 0 };
+        self.wide(reduction, extent).map_or(0, |wide| wide.slot)
+    }
+
     /// Whether single elements are accumulated in slots although the element type itself serves:
     /// minima and maxima of half precision.
     pub(in crate::memory) fn has_slots(&self, reduction: Reduction) -> bool {
-        self.wide(reduction, Extent { updates: 1, rows: false, bits: 0 }).is_some()
+        self.slot_size(reduction) > 0
     }
 
     /// The function that finds how many bits the integers of an array need, where that decides in
@@ -115,10 +122,10 @@ impl Kernels {
         self.significant
     }
 
-    /// The function that divides a row of sums by their count, where means are sums of the element
-    /// type that are divided.
-    pub(in crate::memory) fn divide_row(&self) -> Option<DivideRow> {
-        self.divide_row
+    /// The functions that divide sums by their counts, where means are sums of the element type that
+    /// are divided.
+    pub(in crate::memory) fn quotients(&self) -> Option<Quotients> {
+        self.quotients
     }
 }
 
@@ -224,7 +231,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
             run!(A, A::greatest, A::greatest_alone)
         }
         _ if const { !A::NARROW } => return None,
-        Reduction::Mean if A::DIVIDE_ROW.is_none() => return None,
+        Reduction::Mean if A::QUOTIENTS.is_none() => return None,
         Reduction::Sum | Reduction::Mean => {
             known = Some(sum_known::<A::Ring> as KnownRun);
             single = singly!(1 | 2 | 4 | 8, A::Ring, |held, update| {

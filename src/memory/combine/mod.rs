@@ -19,5 +19,5 @@ pub(super) use wide::{
     Building, Counts, Dense, Divide, SHORT_ROW, WIDE_ROW, count, fold_wide, steps,
 };
 pub(crate) use wide::{
-    DivideRow, Significant, Widely, divide_row, large_integer, running, significant, small_integer,
+    Quotients, Significant, Widely, large_integer, running, significant, small_integer,
 };

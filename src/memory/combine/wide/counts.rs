@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::kinds::DivideRow;
+use super::kinds::Quotients;
 use super::steps;
 use crate::error::Result;
 use crate::memory::alloc::repeated;
@@ -106,7 +106,7 @@ pub(in crate::memory) unsafe fn count(tile: &Tile<'_>) {
 /// Divides rows of sums (selected), which are elements, by their counts (listed, `u32`); counts
 /// that are 0 leave their row as it is.
 pub(in crate::memory) struct Divide {
-    pub(in crate::memory) row: DivideRow,
+    pub(in crate::memory) quotients: Quotients,
     /// The size of an element in bytes.
     pub(in crate::memory) size: usize,
     /// Whether the value that the target held takes part: then each count is one more.
@@ -117,17 +117,22 @@ pub(in crate::memory) struct Divide {
 impl Kernel for Divide {
     unsafe fn run(&self, tile: &Tile<'_>) {
         let inner = tile.inner;
-        let dense = inner.selected == self.size as isize && inner.listed == 0;
-        let (rows, len) = if dense {
-            (Tile { inner: Steps { len: 1, ..inner }, ..*tile }, inner.len)
-        } else {
-            (*tile, 1)
-        };
+        let (dense, more) = (inner.selected == self.size as isize, u32::from(self.init));
+        let row_by_row = Tile { inner: Steps { len: 1, ..inner }, ..*tile };
+        if dense && inner.len > 1 && inner.listed == size_of::<u32>() as isize {
+            // SAFETY: the caller's promise, for each row and its counts.
+            return elements(&row_by_row, |sums, counts| unsafe {
+                let counts = std::slice::from_raw_parts(counts.cast::<u32>(), inner.len);
+                (self.quotients.each)(sums, counts, more);
+            });
+        }
+        let (rows, len) =
+            if dense && inner.listed == 0 { (row_by_row, inner.len) } else { (*tile, 1) };
         // SAFETY: the caller's promise, for each row if rows are dense, or else each element.
         elements(&rows, |sums, count| unsafe {
             let count = count.cast::<u32>().read();
             if count > 0 {
-                (self.row)(sums, len, count + u32::from(self.init));
+                (self.quotients.row)(sums, len, count + more);
             }
         });
     }

@@ -19,7 +19,7 @@ use super::integers::{self, Integer};
 use super::rows::Rows;
 use super::slots;
 use crate::memory::indices::elements::SingleRun;
-use crate::reduction::{Reduction, Running, Widened};
+use crate::reduction::{Divide, Reduction, Running, Widened};
 
 /// Converts `len` elements (first pointer) to values (second pointer).
 pub(super) type WidenFn = unsafe fn(*const u8, *mut u8, usize);
@@ -38,7 +38,25 @@ pub(super) type LiftFn = unsafe fn(*const u8, *mut u8, usize, bool);
 pub(super) type DivideFn = unsafe fn(*const u8, *mut u8, usize, bool);
 
 /// Divides `len` sums, in place, by a count.
-pub(crate) type DivideRow = unsafe fn(*mut u8, usize, u32);
+pub(super) type DivideRow = unsafe fn(*mut u8, usize, u32);
+
+/// Divides sums, in place, by a count for each, to which the number is added; a sum whose count is 0
+/// stays as it is.
+pub(super) type DivideEach = unsafe fn(*mut u8, &[u32], u32);
+
+/// How sums of one element type are divided.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Quotients {
+    pub(super) row: DivideRow,
+    pub(super) each: DivideEach,
+}
+
+impl Quotients {
+    /// Those of sums of type `A`.
+    pub(crate) const fn of<A: Divide>() -> Self {
+        Quotients { row: slots::divide_row::<A>, each: slots::divide_each::<A> }
+    }
+}
 
 /// How one reduction of one element type accumulates in slots.
 ///
@@ -50,7 +68,7 @@ pub(crate) struct Wide {
     /// The size of an element, of a value and of a slot in bytes.
     pub(super) element: usize,
     pub(super) value: usize,
-    pub(super) slot: usize,
+    pub(in crate::memory::combine) slot: usize,
     /// None where elements are their own values.
     pub(super) convert: Option<(WidenFn, NarrowFn)>,
     /// None where slots are values.

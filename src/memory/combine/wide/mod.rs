@@ -41,11 +41,10 @@ use self::groups::{Group, GroupBuffers};
 pub(crate) use self::integers::significant;
 #[cfg(feature = "half")]
 pub(crate) use self::kinds::half;
-pub(crate) use self::kinds::{
-    DivideRow, Significant, Widely, large_integer, running, small_integer,
-};
 pub(in crate::memory) use self::kinds::{Extent, Wide};
-pub(crate) use self::slots::divide_row;
+pub(crate) use self::kinds::{
+    Quotients, Significant, Widely, large_integer, running, small_integer,
+};
 use super::Kernels;
 use crate::error::{Error, Result};
 use crate::index::Policy;

@@ -58,8 +58,26 @@ pub(super) unsafe fn divide<A: Running>(slots: *const u8, values: *mut u8, len: 
 /// # Safety
 /// `len` values can be read and written.
 #[allow(unsafe_code)]
-pub(crate) unsafe fn divide_row<A: Divide>(values: *mut u8, len: usize, count: u32) {
+pub(super) unsafe fn divide_row<A: Divide>(values: *mut u8, len: usize, count: u32) {
     // SAFETY: the caller's promise.
     let sums = unsafe { std::slice::from_raw_parts_mut(values.cast::<A>(), len) };
     with_simd(move || sums.iter_mut().for_each(|sum| *sum = sum.quotient(count)));
+}
+
+/// Divides sums, which are values, by a count for each and `more`, in place; a sum whose count is 0
+/// stays as it is.
+///
+/// # Safety
+/// `counts.len()` values can be read and written; no sum of a count and `more` is past `u32::MAX`.
+#[allow(unsafe_code)]
+pub(super) unsafe fn divide_each<A: Divide>(values: *mut u8, counts: &[u32], more: u32) {
+    // SAFETY: the caller's promise.
+    let sums = unsafe { std::slice::from_raw_parts_mut(values.cast::<A>(), counts.len()) };
+    with_simd(move || {
+        for (sum, &count) in sums.iter_mut().zip(counts) {
+            // The quotient is computed in any case, so that the choice needs no branch.
+            let quotient = sum.quotient(count.wrapping_add(more));
+            *sum = if count > 0 { quotient } else { *sum };
+        }
+    });
 }
