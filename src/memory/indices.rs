@@ -64,7 +64,7 @@ pub struct IndexKind {
     all_inside: unsafe fn(Lane, usize, usize) -> bool,
     all_same: unsafe fn(Lane, usize) -> bool,
     all_sorted: unsafe fn(Lane, usize) -> bool,
-    repeats: unsafe fn(Lane, usize) -> bool,
+    repeats: unsafe fn(Lane, usize, [usize; 2]) -> bool,
     value: unsafe fn(*const u8) -> i128,
     width: Option<elements::Width>,
 }
@@ -143,14 +143,14 @@ impl<'a> Indices<'a> {
         }
     }
 
-    /// Whether most indices of a walk's innermost loop over entries equal the index before them,
-    /// judged by a sample.
-    pub(super) fn repeat(&self, walk: &Walk) -> bool {
+    /// Whether more than `part[0] / part[1]` of the indices of a walk's innermost loop over entries
+    /// equal the index before them, judged by a sample.
+    pub(super) fn repeat(&self, walk: &Walk, part: [usize; 2]) -> bool {
         let Some(run) = walk.nest().last() else { return false };
         // SAFETY: the lane is a loop of the walk over the indices' own axes, which stays in them.
         #[allow(unsafe_code)]
         unsafe {
-            (self.kind.repeats)(self.lane(walk.base.indices, run.step.indices), run.len)
+            (self.kind.repeats)(self.lane(walk.base.indices, run.step.indices), run.len, part)
         }
     }
 

@@ -210,7 +210,7 @@ macro_rules! singly {
         }
         let size = size_of::<$element>();
         if const { matches!(size_of::<$element>(), $sizes) } {
-            let single = Single { size, selected: size, action: Action::Combine };
+            let single = Single { size, selected: size, action: Action::Combine, waits: WAITS };
             Some((single, run::<$element> as SingleRun))
         } else {
             None
@@ -220,6 +220,9 @@ macro_rules! singly {
 
 /// [`Kernels::narrow`] of elements of type `A`.
 fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
+    /// 1M `f32` sums in 100,000, sorted, take 0.95 ms combined first and 0.6 one by one, in 1000 0.9
+    /// and 2.7.
+    const WAITS: Option<[usize; 2]> = Some([31, 32]);
     let (mut known, mut single) = (None, None);
     let run: Run = match reduction {
         Reduction::Min => {
@@ -236,6 +239,10 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
             known = Some(sum_known::<A::Ring> as KnownRun);
             single = singly!(1 | 2 | 4 | 8, A::Ring, |held, update| {
                 A::narrow(A::add(held.widen(), update))
+            });
+            // Sums of integers take a cycle.
+            single = single.map(|(single, run)| {
+                (Single { waits: WAITS.filter(|_| !A::ANY_ORDER), ..single }, run)
             });
             run!(A::Ring, |held, update| A::narrow(A::add(held.widen(), update)))
         }

@@ -170,6 +170,7 @@ impl Copier {
             size: self.size,
             selected: self.size,
             action,
+            waits: None,
         })
     }
 

@@ -59,9 +59,7 @@ impl Run<'_> {
         let combines = |axis: &Component, width: Width| {
             let size = single.selected as isize;
             if run.step.selected == 0 && axis.step == size {
-                // If indices repeat, the updates of a target are combined with each other first, a
-                // chunk at a time.
-                return !indices.repeat(self.walk);
+                return single.waits.is_none_or(|part| !indices.repeat(self.walk, part));
             }
             let beside = run.step.selected == size && run.len > BLOCK;
             beside || Joined::of(nest, width).is_some()

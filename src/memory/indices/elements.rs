@@ -34,6 +34,10 @@ pub(in crate::memory) struct Single {
     /// combined.
     pub(in crate::memory) selected: usize,
     pub(in crate::memory) action: Action,
+    /// From which part of indices that equal the index before them on it pays to combine the updates
+    /// of a target with each other first, a chunk at a time: for actions that take so long that the
+    /// next one on the same element waits.
+    pub(in crate::memory) waits: Option<[usize; 2]>,
 }
 
 /// What a kernel does with an element.

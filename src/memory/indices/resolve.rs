@@ -277,19 +277,20 @@ pub(super) unsafe fn all_sorted<I: Meaning>(lane: Lane, count: usize) -> bool {
         })
 }
 
-/// Whether most indices of a lane, in a sample, equal the index before them.
+/// Whether more than `part[0] / part[1]` of the indices of a lane, in a sample, equal the index before
+/// them.
 ///
 /// # Safety
 /// All indices of the lane are readable values of `I`.
 #[allow(unsafe_code)]
-pub(super) unsafe fn repeats<I: Meaning>(lane: Lane, count: usize) -> bool {
+pub(super) unsafe fn repeats<I: Meaning>(lane: Lane, count: usize, part: [usize; 2]) -> bool {
     const SAMPLES: usize = 32;
     // SAFETY: upheld by the caller.
     let at =
         |k: usize| unsafe { *lane.start.cast::<I>().wrapping_byte_offset(k as isize * lane.step) };
     let samples = (1..count).step_by((count / SAMPLES).max(1));
     let total = samples.len();
-    samples.filter(|&k| at(k - 1) == at(k)).count() * 4 > total * 3
+    samples.filter(|&k| at(k - 1) == at(k)).count() * part[1] > total * part[0]
 }
 
 /// The value of an index.

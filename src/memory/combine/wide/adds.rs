@@ -72,7 +72,12 @@ impl Kernel for AddToSlots<'_> {
 
     fn single(&self) -> Option<Single> {
         let Wide { element: size, slot: selected, .. } = *self.0;
-        self.0.add_single.map(|_| Single { size, selected, action: Action::Combine })
+        self.0.add_single.map(|_| Single {
+            size,
+            selected,
+            action: Action::Combine,
+            waits: Some([3, 4]),
+        })
     }
 
     unsafe fn run_single(&self, elements: &Elements<'_>) -> bool {
