@@ -284,7 +284,7 @@ pub(super) unsafe fn all_sorted<I: Meaning>(lane: Lane, count: usize) -> bool {
 /// All indices of the lane are readable values of `I`.
 #[allow(unsafe_code)]
 pub(super) unsafe fn repeats<I: Meaning>(lane: Lane, count: usize, part: [usize; 2]) -> bool {
-    const SAMPLES: usize = 32;
+    const SAMPLES: usize = 64;
     // SAFETY: upheld by the caller.
     let at =
         |k: usize| unsafe { *lane.start.cast::<I>().wrapping_byte_offset(k as isize * lane.step) };
