@@ -218,11 +218,15 @@ impl<'t> Tile<'t> {
     /// The tile with only these entries.
     pub(super) fn part(&self, entries: std::ops::Range<usize>) -> Tile<'t> {
         let mut part = *self;
+        let first = entries.start as isize;
         part.offsets = &self.offsets[entries.clone()];
+        if !self.next.start.is_null() {
+            let by = self.next.step.wrapping_mul(first);
+            part.next.start = self.next.start.wrapping_offset(by);
+        }
         match self.places {
             Places::Every(step) => {
-                part.listed =
-                    self.listed.wrapping_offset(step.wrapping_mul(entries.start as isize));
+                part.listed = self.listed.wrapping_offset(step.wrapping_mul(first));
             }
             Places::Each(places) => part.places = Places::Each(&places[entries]),
         }

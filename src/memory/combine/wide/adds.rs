@@ -40,11 +40,7 @@ impl Kernel for AddToSlots<'_> {
             if inner.len <= STAGE {
                 let (count, max_entries) = (iteration.offsets.len(), STAGE / inner.len);
                 for first in (0..count).step_by(max_entries) {
-                    let mut part = iteration.part(first..count.min(first + max_entries));
-                    if !part.next.start.is_null() {
-                        let by = part.next.step.wrapping_mul(first as isize);
-                        part.next.start = part.next.start.wrapping_offset(by);
-                    }
+                    let part = iteration.part(first..count.min(first + max_entries));
                     // SAFETY: the caller's promise, for some of the entries.
                     unsafe { self.add_staged(&part) };
                 }
