@@ -162,21 +162,9 @@ fn tile_pair(
 ) -> Option<Tiling> {
     let (Order::Listed(size) | Order::Selected(size)) = order;
     let scatters = matches!(order, Order::Selected(_));
+    let blocks = in_blocks(loops, pair, keys, order)?;
     let [mut fastest_selected, fastest_listed] = pair;
     let (mut across, down) = (&loops[fastest_selected], &loops[fastest_listed]);
-    let sharing =
-        loops.iter().any(|level| level != across && level != down && shares_listed(level, keys));
-    // All entries of a gather may select the same element.
-    let same = !scatters && sharing && down.entries && keys.selected(down) == 0;
-    let apart = disagree(across, down, keys) || (same && keys.listed(across) >= LINE);
-    // A narrow matrix has only a part of the cache lines of the listed array that other loops share.
-    let narrow = apart && sharing && down.len.saturating_mul(size) < LINE;
-    let blocks = !narrow
-        && is_transposed(loops, pair, keys, size, same)
-        && (!scatters || across.step.selected == size as isize);
-    if !apart && !blocks {
-        return None;
-    }
     if !scatters && !across.entries && across.len < NARROW {
         if keys.selected(down) < LINE {
             return None;
@@ -225,6 +213,24 @@ fn tile_pair(
     }
     within.push(partner);
     Some(Tiling::push(loops, tiled, &within, len))
+}
+
+/// Whether the kernel transposes the matrix of a pair of loops; `None` if the pair needs no other order.
+fn in_blocks(loops: &[Loop], pair: [usize; 2], keys: SortKeys<'_>, order: Order) -> Option<bool> {
+    let (Order::Listed(size) | Order::Selected(size)) = order;
+    let scatters = matches!(order, Order::Selected(_));
+    let [across, down] = pair.map(|at| &loops[at]);
+    let sharing =
+        loops.iter().any(|level| level != across && level != down && shares_listed(level, keys));
+    // All entries of a gather may select the same element.
+    let same = !scatters && sharing && down.entries && keys.selected(down) == 0;
+    let apart = disagree(across, down, keys) || (same && keys.listed(across) >= LINE);
+    // A narrow matrix has only a part of the cache lines of the listed array that other loops share.
+    let narrow = apart && sharing && down.len.saturating_mul(size) < LINE;
+    let blocks = !narrow
+        && is_transposed(loops, pair, keys, size, same)
+        && (!scatters || across.step.selected == size as isize);
+    (apart || blocks).then_some(blocks)
 }
 
 /// Removes the loops that share cache lines of the selected array and not of the listed one, to run

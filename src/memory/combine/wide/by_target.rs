@@ -57,6 +57,9 @@ struct Lists {
     serves_all_lanes: bool,
 }
 
+/// The fewest elements of a row for each part, where rows are cut.
+const COLUMNS: usize = threshold(1 << 10, 16);
+
 impl<'l> RowsByTarget<'l> {
     /// Number of targets for each update, at most, for rows of up to 64 elements; longer rows may
     /// have more: each target has a counter. With more targets, updates are sorted (`sparse.rs`).
@@ -105,10 +108,13 @@ impl<'l> RowsByTarget<'l> {
         let bytes = (self.row.len * building.size).saturating_mul(rows);
         let far = is_spread(building.components);
         let cost = if far { Cost::of_far(rows).times(4) } else { Cost::of_near(rows).times(3) };
-        let parts = parallel::parts(cost.plus(Cost::of_bytes(bytes))).min(parallel::threads());
+        let parts =
+            parallel::parts(cost.plus(Cost::of_bytes(bytes).times(3))).min(parallel::threads());
         // Parts share out the iterations of the loops over lanes, or, if these are few, the targets
         // of each iteration.
         let (outer, inner) = if iterations >= parts { (parts, 1) } else { (1, parts) };
+        // Few targets are not shared out: parts of long rows are.
+        let cut = updates < 4 * inner && self.row.len / inner >= COLUMNS;
         let mut lists = reserved(outer)?;
         for _ in 0..outer {
             lists.push(Mutex::new(Some(Lists {
@@ -130,8 +136,16 @@ impl<'l> RowsByTarget<'l> {
                 let listed = lists.serves_all_lanes || self.list(&mut lists, at);
                 if listed {
                     let lists = &lists;
-                    parallel::run(inner, &|part| {
-                        self.fold_targets(lists, at, lists.share(inner, part));
+                    parallel::run(inner, &|part| match cut {
+                        true => {
+                            let columns = parallel::share(self.row.len, inner, part);
+                            let at = at.after(columns.start, self.row.step);
+                            self.fold_targets(lists, at, columns.len(), 0..targets);
+                        }
+                        false => {
+                            let share = lists.share(inner, part);
+                            self.fold_targets(lists, at, self.row.len, share);
+                        }
                     });
                 }
                 listed
@@ -178,8 +192,8 @@ impl<'l> RowsByTarget<'l> {
         in_bounds
     }
 
-    /// Reduces the rows of a range of targets.
-    fn fold_targets(&self, lists: &Lists, at: Offsets, targets: Range<usize>) {
+    /// Reduces the rows of a range of targets, of which `len` elements begin at this place.
+    fn fold_targets(&self, lists: &Lists, at: Offsets, len: usize, targets: Range<usize>) {
         let building = self.building;
         let offset = |number: usize| match self.targets[..] {
             [level] => level.step.selected.wrapping_mul(number as isize),
@@ -194,7 +208,7 @@ impl<'l> RowsByTarget<'l> {
                 updates: building.updates.wrapping_offset(at.listed),
                 places: &lists.places[updates.start..],
                 count: updates.len(),
-                len: self.row.len,
+                len,
                 init: building.init,
             };
             // SAFETY: the row of a target and the rows of its updates, which the invariant
