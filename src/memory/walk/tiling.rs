@@ -242,7 +242,7 @@ fn take_near(loops: &mut Loops, tiled: &Loop, elements: usize, keys: SortKeys<'_
         |level: &&Loop| !level.entries && shares_lines(level, keys) && keys.listed(level) >= LINE;
     let near: Loops = loops.iter().filter(is_near).copied().collect();
     let all: Loops = loops.iter().chain([tiled]).copied().collect();
-    let cached = |level: &Loop| stays_cached(&all, keys.listed(level), keys);
+    let cached = |level: &Loop| stays_cached(&all, keys.listed(level), keys, false);
     if iterations(&near).saturating_mul(elements) < MANY || near.iter().all(cached) {
         return Loops::new();
     }
@@ -313,16 +313,20 @@ fn tile_lists(
     if let Some(outermost) = outermost.filter(|_| contiguous && one) {
         // No loop needs another place if what all loops within the outermost one whose iterations
         // share cache lines select stays in the caches until its next iteration.
-        let cached = stays_cached(loops, outermost, keys);
+        let cached = stays_cached(loops, outermost, keys, false);
+        let conflicts =
+            cached && matches!(order, Order::Selected(_)) && conflict(loops, outermost, keys);
         sort(loops, |level| keys.listed(level));
-        if cached {
-            return None;
-        }
-        if let Some(near) = Near::of(loops, keys) {
-            return near.tile(loops, keys);
-        }
-        if lists.len < LIST {
-            return None;
+        if !conflicts {
+            if cached {
+                return None;
+            }
+            if let Some(near) = Near::of(loops, keys) {
+                return near.tile(loops, keys);
+            }
+            if lists.len < LIST {
+                return None;
+            }
         }
         if let Order::Selected(_) = order {
             sort_by_selected(loops, keys);
@@ -347,16 +351,29 @@ fn tile_lists(
 /// cache lines.
 fn cached_lists(loops: &[Loop], keys: SortKeys<'_>) -> Option<usize> {
     let is_lane = |level: &Loop| !level.entries && shares_lines(level, keys);
-    let cached = |lane: &Loop| stays_cached(loops, keys.listed(lane), keys);
+    let cached = |lane: &Loop| stays_cached(loops, keys.listed(lane), keys, false);
     let lane = loops.iter().position(|level| is_lane(level) && cached(level))?;
     (iterations(&loops[lane + 1..]) >= LIST).then_some(lane + 1)
 }
 
 /// Whether L2 has room for the cache lines that all loops select in whose steps in the listed array
 /// are less than `step`.
-fn stays_cached(loops: &[Loop], step: usize, keys: SortKeys<'_>) -> bool {
+fn stays_cached(loops: &[Loop], step: usize, keys: SortKeys<'_>, conflicts: bool) -> bool {
     let within = loops.iter().filter(|level| keys.listed(level) < step);
-    selected_bytes(within, loops, keys) <= of_caches(|caches| caches.second / 4, 256)
+    selected_bytes(within, loops, keys, conflicts) <= of_caches(|caches| caches.second / 4, 256)
+}
+
+/// Whether the lines that all loops select in whose steps in the listed array are less than `step` are
+/// many, of few sets of the caches, which those of a single lane fit in: 4 of 8 in lanes of a transposed
+/// 4096 x 64 x 8 are summed in 3.2 ms lane by lane, and in 18 with 64 such lanes in turn.
+fn conflict(loops: &[Loop], step: usize, keys: SortKeys<'_>) -> bool {
+    const MANY: usize = threshold(64, 4);
+    let within = || loops.iter().filter(|level| keys.listed(level) < step);
+    let lane = |axis: &Component| sets_apart(axis.step.unsigned_abs()).saturating_mul(axis.len);
+    let lanes: usize = keys.components.iter().map(lane).fold(0, usize::saturating_add);
+    lanes <= of_caches(|caches| caches.second / 2, 512)
+        && selected_bytes(within(), loops, keys, false) >= MANY * LINE
+        && !stays_cached(loops, step, keys, true)
 }
 
 /// Cache lines of pages of their own that hardware prefetchers follow, while a loop uses them in turn,
@@ -369,7 +386,7 @@ pub(in crate::memory) const STREAMS: usize = threshold(24, 3);
 #[inline(never)]
 pub(super) fn reuses_lines(loops: &[Loop], components: &[Component]) -> bool {
     let keys = SortKeys::new(components);
-    let lines = |at: usize| selected_bytes(loops[at + 1..].iter(), loops, keys) / LINE;
+    let lines = |at: usize| selected_bytes(loops[at + 1..].iter(), loops, keys, false) / LINE;
     let reuses = |at: usize| shares_lines(&loops[at], keys) && lines(at) <= STREAMS;
     let last = loops.iter().rposition(|level| level.entries).unwrap_or(0);
     (0..last).any(|at| !loops[at].entries && reuses(at))
@@ -381,20 +398,22 @@ pub(super) fn reuses_lines(loops: &[Loop], components: &[Component]) -> bool {
 ///
 /// Lines whose addresses differ by multiples of a power of two share a part of a cache's sets, and
 /// the rest of the cache counts as used: 100 rows, 4096 bytes apart, use as much as 100 pages do.
-/// Positions of each element's own along an axis spread over the sets.
+/// Positions of each element's own along an axis spread over the sets; so do loops around these, unless
+/// their `conflicts` count.
 fn selected_bytes<'a>(
     some: impl Iterator<Item = &'a Loop>,
     loops: &[Loop],
     keys: SortKeys<'_>,
+    conflicts: bool,
 ) -> usize {
     let own = loops.iter().any(|level| level.reads_indices() && !level.entries);
     let mut entries = 1_usize;
-    let mut steps: SmallVec<[(usize, usize); 8]> = SmallVec::new();
+    let mut steps: SmallVec<[(usize, usize, bool); 8]> = SmallVec::new();
     for level in some {
         if level.entries {
             entries = if own { usize::MAX } else { entries.saturating_mul(level.len) };
         } else {
-            steps.push((level.step.selected.unsigned_abs(), level.len));
+            steps.push((level.step.selected.unsigned_abs(), level.len, own && !conflicts));
         }
     }
     for axis in keys.components {
@@ -403,13 +422,13 @@ fn selected_bytes<'a>(
         }
         let len = axis.len.clamp(1, entries);
         entries = entries.div_ceil(len);
-        steps.push((axis.step.unsigned_abs(), len));
+        steps.push((axis.step.unsigned_abs(), len, own));
     }
     steps.sort_unstable();
-    steps.into_iter().fold(LINE, |bytes, (step, len)| match step {
+    steps.into_iter().fold(LINE, |bytes, (step, len, spread)| match step {
         0 => bytes,
         _ if step < LINE => bytes.max(step.saturating_mul(len)),
-        _ if own => bytes.saturating_mul(len),
+        _ if spread => bytes.saturating_mul(len),
         _ => bytes.max(sets_apart(step)).saturating_mul(len),
     })
 }
@@ -478,7 +497,7 @@ impl Near {
         if step == 0 || around.iter().any(far) {
             return None;
         }
-        let of_each = selected_bytes(list[1..].iter(), loops, keys) / LINE;
+        let of_each = selected_bytes(list[1..].iter(), loops, keys, false) / LINE;
         let bytes = bytes.max(LINE).min(list_step).saturating_mul(of_each);
         let all = bytes.saturating_mul(list[0].len);
         let pays = bytes <= ALWAYS || all >= of_caches(|caches| caches.last / 2, 1 << 11);
