@@ -434,10 +434,10 @@ fn selected_bytes<'a>(
 }
 
 /// The largest power of two that `step` is a multiple of, at most the distance of lines that share
-/// all sets of a cache.
+/// all sets of a cache; this distance for a step of 0, too.
 fn sets_apart(step: usize) -> usize {
     const MOST: usize = threshold(64 << 10, 256);
-    (1 << step.trailing_zeros()).min(MOST)
+    1 << step.trailing_zeros().min(MOST.trailing_zeros())
 }
 
 /// The number of cache lines that stay in L1 together, a multiple of `step` bytes apart.
