@@ -282,7 +282,7 @@ impl Walk {
     ///
     /// The elements that one lane selects among then stay in the caches, or at least their pages
     /// in the TLB, where those that all lanes of a thread select among do not fit. It does not pay for
-    /// lanes that share cache lines of the listed array.
+    /// lanes that [share those of chunks](shares_chunks).
     fn is_lane_by_lane(&self, shared: &[Loop], entries: &[Loop]) -> bool {
         /// Bytes of L1. A lane that spans less is cheaply loaded to L1 again with each chunk.
         const L1: usize = threshold(32 << 10, 16);
@@ -295,18 +295,18 @@ impl Walk {
             && iterations(entries) > CHUNK
             && self.reach() >= L1
             && total / parallel::threads() >= of_caches(|caches| caches.second, 8) * factor
-            && !Self::shares_chunks(shared, &entries[0], total + span(&self.inner))
+            && !shares_chunks(shared, &entries[0], total.saturating_add(span(&self.inner)))
     }
+}
 
-    /// Whether lanes that span `bytes` bytes of the selected array together share cache lines of the
-    /// listed array, and so use them while those of a chunk of entries are cached.
-    #[inline(never)]
-    fn shares_chunks(shared: &[Loop], entries: &Loop, bytes: usize) -> bool {
-        let listed = |level: &Loop| level.step.listed.unsigned_abs();
-        shared.iter().any(|level| listed(level) < LINE)
-            && listed(entries) <= 2 * LINE
-            && bytes < of_caches(|caches| caches.last / 4 * 3, 1 << 10)
-    }
+/// Whether lanes that span `bytes` bytes of the selected array together share cache lines of the
+/// listed array, and so use them while those of a chunk of entries are cached.
+#[inline(never)]
+fn shares_chunks(shared: &[Loop], entries: &Loop, bytes: usize) -> bool {
+    let listed = |level: &Loop| level.step.listed.unsigned_abs();
+    shared.iter().any(|level| listed(level) < LINE)
+        && listed(entries) <= 2 * LINE
+        && bytes < of_caches(|caches| caches.last / 4 * 3, 1 << 10)
 }
 
 /// The keys by which loops are sorted: distances in bytes from one iteration to the next.

@@ -23,11 +23,12 @@
 //!
 //! Lanes that no order of loops keeps in the caches are packed instead (`panels.rs`).
 
-use std::ops::RangeInclusive;
+mod lists;
 
 use smallvec::SmallVec;
 
-use super::order::{Order, SortKeys, reach, sort, sort_by_selected};
+use self::lists::{LIST, tile_lists};
+use super::order::{Order, SortKeys, sort};
 use super::{Component, Loop, Loops, Offsets, iterations};
 use crate::memory::cpu::{of_caches, transposes};
 use crate::threshold::threshold;
@@ -141,10 +142,9 @@ fn far_elements(loops: &[Loop], keys: SortKeys<'_>) -> Option<usize> {
     let entry = keys.listed(&loops[at]);
     let others = || loops.iter().enumerate().filter(|&(number, _)| number != at).map(|(_, it)| it);
     let far = |level: &Loop| !level.reads_indices() && keys.selected(level) >= LINE;
-    let mut elements = SmallVec::<[usize; 8]>::new();
-    elements.extend(others().filter(|level| keys.listed(level) < entry).map(|level| level.len));
+    let elements: Loops = others().filter(|level| keys.listed(level) < entry).copied().collect();
     let most = MOST[usize::from(elements.len() > 1)];
-    let few = (2..=most).contains(&elements.iter().product()) && entry <= NEAR;
+    let few = (2..=most).contains(&iterations(&elements)) && entry <= NEAR;
     (few && others().all(far)).then_some(at)
 }
 
@@ -194,7 +194,7 @@ fn tile_pair(
     let [tiled, partner] = take_pair(loops, [tiled, partner]);
     let step = keys.listed(&tiled).min(keys.selected(&tiled));
     let len = if blocks && scatters { WIDE / size } else { tile_len(step) };
-    let len = if scatters { len.min(lines_in_l1(keys.selected(&tiled))) } else { len };
+    let mut len = if scatters { len.min(lines_in_l1(keys.selected(&tiled))) } else { len };
     if (blocks && !scatters) || tiled.len < 2 * len {
         loops.extend([partner, tiled]);
         return None;
@@ -203,7 +203,6 @@ fn tile_pair(
     if keys.selected(&tiled) >= LINE {
         within = take_near(loops, &tiled, partner.len.saturating_mul(len), keys);
     }
-    let mut len = len;
     if partner.reads_indices() {
         let sharing = take_sharing(loops, keys);
         if !sharing.is_empty() {
@@ -242,7 +241,7 @@ fn take_near(loops: &mut Loops, tiled: &Loop, elements: usize, keys: SortKeys<'_
         |level: &&Loop| !level.entries && shares_lines(level, keys) && keys.listed(level) >= LINE;
     let near: Loops = loops.iter().filter(is_near).copied().collect();
     let all: Loops = loops.iter().chain([tiled]).copied().collect();
-    let cached = |level: &Loop| stays_cached(&all, keys.listed(level), keys, false);
+    let cached = |level: &Loop| stays_cached(&all, keys.listed(level), keys);
     if iterations(&near).saturating_mul(elements) < MANY || near.iter().all(cached) {
         return Loops::new();
     }
@@ -293,87 +292,26 @@ fn take_pair(loops: &mut Loops, [first, second]: [usize; 2]) -> [Loop; 2] {
     pair
 }
 
-/// Fewest iterations of the innermost loops together that are a list worth reading in sequence.
-const LIST: usize = threshold(16, 3);
-
-/// [`tile`] if each element has an index of its own, for the loops with the shortest steps in the
-/// selected and in the listed array.
-fn tile_lists(
-    loops: &mut Loops,
-    [across, down]: [usize; 2],
-    keys: SortKeys<'_>,
-    order: Order,
-) -> Option<Tiling> {
-    let (fastest_selected, lists) = (loops[across], loops[down]);
-    let contiguous = keys.listed(&lists) < LINE && lists.step.indices.unsigned_abs() < LINE;
-    // The order of several loops over entries must not change.
-    let one = loops.iter().filter(|level| level.entries).count() <= 1;
-    let share = loops.iter().filter(|level| shares_lines(level, keys));
-    let outermost = share.map(|level| keys.listed(level)).max();
-    if let Some(outermost) = outermost.filter(|_| contiguous && one) {
-        // No loop needs another place if what all loops within the outermost one whose iterations
-        // share cache lines select stays in the caches until its next iteration.
-        let cached = stays_cached(loops, outermost, keys, false);
-        let conflicts =
-            cached && matches!(order, Order::Selected(_)) && conflict(loops, outermost, keys);
-        sort(loops, |level| keys.listed(level));
-        if !conflicts {
-            if cached {
-                return None;
-            }
-            if let Some(near) = Near::of(loops, keys) {
-                return near.tile(loops, keys);
-            }
-            if lists.len < LIST {
-                return None;
-            }
-        }
-        if let Order::Selected(_) = order {
-            sort_by_selected(loops, keys);
-        }
-    }
-    // Lane by lane: the cache lines of a lane stay in L2 until the next lane uses them. Tiles would
-    // make runs of only a few contiguous updates or results.
-    let at = |level: Loop| loops.iter().position(|&other| other == level);
-    let pair @ [_, down] = [at(fastest_selected)?, at(lists)?];
-    if !fastest_selected.entries
-        && disagree(&fastest_selected, &lists, keys)
-        && moves_inside(loops, down, order)
-    {
-        let pair = take_pair(loops, pair);
-        loops.extend(pair);
-    }
-    None
-}
-
 /// The number of the first of the innermost loops of a gather that write a list of the output, while
 /// what they select stays in L2 until the next iteration of the loop around them, which uses the same
 /// cache lines.
 fn cached_lists(loops: &[Loop], keys: SortKeys<'_>) -> Option<usize> {
     let is_lane = |level: &Loop| !level.entries && shares_lines(level, keys);
-    let cached = |lane: &Loop| stays_cached(loops, keys.listed(lane), keys, false);
+    let cached = |lane: &Loop| stays_cached(loops, keys.listed(lane), keys);
     let lane = loops.iter().position(|level| is_lane(level) && cached(level))?;
     (iterations(&loops[lane + 1..]) >= LIST).then_some(lane + 1)
 }
 
 /// Whether L2 has room for the cache lines that all loops select in whose steps in the listed array
 /// are less than `step`.
-fn stays_cached(loops: &[Loop], step: usize, keys: SortKeys<'_>, conflicts: bool) -> bool {
+fn stays_cached(loops: &[Loop], step: usize, keys: SortKeys<'_>) -> bool {
     let within = loops.iter().filter(|level| keys.listed(level) < step);
-    selected_bytes(within, loops, keys, conflicts) <= of_caches(|caches| caches.second / 4, 256)
+    selected_bytes(within, loops, keys, false) <= part_of_l2()
 }
 
-/// Whether the lines that all loops select in whose steps in the listed array are less than `step` are
-/// many, of few sets of the caches, which those of a single lane fit in: 4 of 8 in lanes of a transposed
-/// 4096 x 64 x 8 are summed in 3.2 ms lane by lane, and in 18 with 64 such lanes in turn.
-fn conflict(loops: &[Loop], step: usize, keys: SortKeys<'_>) -> bool {
-    const MANY: usize = threshold(64, 4);
-    let within = || loops.iter().filter(|level| keys.listed(level) < step);
-    let lane = |axis: &Component| sets_apart(axis.step.unsigned_abs()).saturating_mul(axis.len);
-    let lanes: usize = keys.components.iter().map(lane).fold(0, usize::saturating_add);
-    lanes <= of_caches(|caches| caches.second / 2, 512)
-        && selected_bytes(within(), loops, keys, false) >= MANY * LINE
-        && !stays_cached(loops, step, keys, true)
+/// Bytes of L2 that are counted on for the lines that loops select in.
+fn part_of_l2() -> usize {
+    of_caches(|caches| caches.second / 4, 256)
 }
 
 /// Cache lines of pages of their own that hardware prefetchers follow, while a loop uses them in turn,
@@ -446,83 +384,4 @@ pub(in crate::memory) fn lines_in_l1(step: usize) -> usize {
     const WAYS: usize = threshold(8, 2);
     const WAY: usize = threshold(4 << 10, 64);
     WAYS * (WAY / sets_apart(step.max(1)).clamp(LINE, WAY))
-}
-
-/// Number of iterations of a tile along lists of indices and listed elements.
-const TILES: RangeInclusive<usize> = threshold(64, 3)..=threshold(2048, 12);
-
-/// Bytes of what such a tile selects, within these bounds.
-const TILE: usize = threshold(128 << 10, 96);
-
-/// The loops around a list that select near each other, while it stays where it is: those whose
-/// steps in the selected array are at most `step`.
-struct Near {
-    /// The number of the first of the innermost loops that together are a [`LIST`].
-    first: usize,
-    /// The longest step of the loops near each other in the selected array, in bytes.
-    step: usize,
-    /// The number of bytes that these loops select, and those inside the first one of the list, in
-    /// an iteration of this first one.
-    bytes: usize,
-}
-
-impl Near {
-    /// The loops near each other, where it pays that they run within a tile of the list. `loops`
-    /// are in the order in which both lists are contiguous.
-    fn of(loops: &[Loop], keys: SortKeys<'_>) -> Option<Self> {
-        /// The most bytes with which it pays always. With more it pays past the caches alone: from
-        /// L3 the hardware prefetches long lists better than parts of them.
-        const ALWAYS: usize = threshold(1 << 10, 64);
-        let is_list = |first: &usize| iterations(&loops[*first..]) >= LIST;
-        let first = (0..loops.len()).rev().find(is_list).unwrap_or(0);
-        let (around, list) = loops.split_at(first);
-        let list_step = keys.selected(&list[0]);
-        // A tile of the fewest iterations stays in L2.
-        let most = of_caches(|caches| caches.second, 1 << 10) / TILES.start();
-        let (mut step, mut bytes) = (0, 0);
-        let further = |step: usize| {
-            let others = around.iter().filter(|level| keys.selected(level) > step);
-            others.min_by_key(|level| keys.selected(level))
-        };
-        while let Some(next) = further(step) {
-            let next_step = keys.selected(next);
-            let span = next_step.saturating_mul(next.len);
-            let span = if next.entries { reach(keys.components) } else { span };
-            if next_step >= list_step || span > most {
-                break;
-            }
-            (step, bytes) = (next_step, span);
-        }
-        let far = |level: &Loop| level.entries && keys.selected(level) > step;
-        if step == 0 || around.iter().any(far) {
-            return None;
-        }
-        let of_each = selected_bytes(list[1..].iter(), loops, keys, false) / LINE;
-        let bytes = bytes.max(LINE).min(list_step).saturating_mul(of_each);
-        let all = bytes.saturating_mul(list[0].len);
-        let pays = bytes <= ALWAYS || all >= of_caches(|caches| caches.last / 2, 1 << 11);
-        pays.then_some(Near { first, step, bytes })
-    }
-
-    /// Puts these loops, in the order they have, and a tile of the list inside of the others. The
-    /// list is not tiled if L2 has room for what all of it selects, nor along entries, which select
-    /// anywhere.
-    fn tile(self, loops: &mut Loops, keys: SortKeys<'_>) -> Option<Tiling> {
-        let list: Loops = loops.drain(self.first..).collect();
-        let is_near = |level: &Loop| keys.selected(level) <= self.step;
-        let near: Loops = loops.iter().copied().filter(is_near).collect();
-        loops.retain(|level| !is_near(level));
-        let along = list[0];
-        let len = (TILE / self.bytes).clamp(*TILES.start(), *TILES.end());
-        let all = self.bytes.saturating_mul(along.len);
-        if along.entries || along.len <= len || all <= of_caches(|caches| caches.second / 2, 512) {
-            loops.extend(near);
-            loops.extend(list);
-            return None;
-        }
-        // Tiles of one length make threads' parts equal, and leave few iterations.
-        let tiling = Tiling::push(loops, along, &near, along.len / along.len.div_ceil(len));
-        loops.extend_from_slice(&list[1..]);
-        Some(tiling)
-    }
 }
