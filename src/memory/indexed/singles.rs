@@ -29,10 +29,19 @@ const FEWEST_TUPLES: usize = threshold(64, 5);
 /// Fewest elements of the evenly spaced runs of two loops, if there are loops around these.
 const FEWEST_EVEN: usize = threshold(96, 4);
 
+/// A kernel for single elements, and how it reads the indices of a nest.
+pub(super) struct SingleKernel {
+    single: Single,
+    /// The integer type as which indices are read.
+    width: Width,
+    /// The innermost loops whose runs make one lane, if they do.
+    joined: Option<Joined>,
+}
+
 impl Run<'_> {
-    /// The kernel for single elements that resolves their indices itself, and the integer type as
-    /// which to read these, if there is one and both indices and listed elements are contiguous.
-    pub(super) fn single_kernel(&self, nest: &[Loop], part: &Part) -> Option<(Single, Width)> {
+    /// The kernel for single elements that resolves their indices itself, if there is one and both
+    /// indices and listed elements are contiguous.
+    pub(super) fn single_kernel(&self, nest: &[Loop], part: &Part) -> Option<SingleKernel> {
         let single = self.kernel.single()?;
         let (run, indices) = (nest.last()?, self.indices?);
         let alone = self.walk.outer.len == 1
@@ -56,32 +65,32 @@ impl Run<'_> {
             return None;
         }
         let is_copied = matches!(single.action, Action::Gather | Action::Write);
-        let combines = |axis: &Component, width: Width| {
+        let combines = |axis: &Component, joined: bool| {
             let size = single.selected as isize;
             if run.step.selected == 0 && axis.step == size {
                 return single.waits.is_none_or(|part| !indices.repeat(self.walk, part));
             }
             let beside = run.step.selected == size && run.len > BLOCK;
-            beside || Joined::of(nest, width).is_some()
+            beside || joined
         };
         // It takes longer to start on a few evenly spaced runs than to join them to a chunk.
-        let long = |width: Option<Width>| {
-            let joined = width.and_then(|width| Joined::of(nest, width));
+        let long = |joined: Option<Joined>| {
             let (first, len) = joined.map_or((nest.len() - 1, run.len), |it| (it.first, it.run));
             first < 2 || nest[first - 1].len * len >= FEWEST_EVEN
         };
-        let width = match &self.walk.components[..] {
-            [axis] => indices
-                .single_width(axis, run.step.indices)
-                .filter(|&width| is_copied || combines(axis, width))
-                .filter(|&width| long(Some(width))),
+        let (width, joined) = match &self.walk.components[..] {
+            [axis] => {
+                let width = indices.single_width(axis, run.step.indices)?;
+                let joined = Joined::of(nest, width);
+                (is_copied || combines(axis, joined.is_some())).then_some((width, joined))
+            }
             #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
             axes if run.len >= FEWEST_TUPLES && run.step.selected == 0 && is_copied => {
-                indices.tuple_width(run.step.indices, axes).filter(|_| long(None))
+                indices.tuple_width(run.step.indices, axes).map(|width| (width, None))
             }
             _ => None,
-        };
-        Some((single, width?))
+        }?;
+        long(joined).then_some(SingleKernel { single, width, joined })
     }
 
     /// Runs the kernel over single elements, several evenly spaced runs at a time. Returns the
@@ -90,7 +99,7 @@ impl Run<'_> {
     #[inline(never)]
     pub(super) fn run_singles(
         &self,
-        (single, width): (Single, Width),
+        SingleKernel { single, width, joined }: SingleKernel,
         nest: &[Loop],
         base: Offsets,
         entries: Range<usize>,
@@ -105,7 +114,7 @@ impl Run<'_> {
         let beside = nest.last().map_or(0, |run| run.step.selected);
         let whole =
             |run: usize| entries.start.is_multiple_of(run) && entries.end.is_multiple_of(run);
-        let joined = Joined::of(nest, width).filter(|it| axes.len() == 1 && whole(it.run));
+        let joined = joined.filter(|it| whole(it.run));
         let short_runs = joined
             .and_then(|it| ShortRuns::of(&nest[it.first..], nest[it.first - 1].step.selected));
         // SAFETY: this is the update of all entries, which can be read (`Part`), of a size that
