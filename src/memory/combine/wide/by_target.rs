@@ -51,7 +51,7 @@ struct Lists {
     ends: Vec<u32>,
     /// The offset in bytes of each update.
     places: Vec<isize>,
-    /// The targets that have updates, where the lists serve several lanes.
+    /// The targets that have updates, where the lists serve several lanes; else without capacity.
     touched: Vec<u32>,
     /// Whether the lists are filled and serve all lanes, since these have the same indices.
     serves_all_lanes: bool,
@@ -82,8 +82,8 @@ impl<'l> RowsByTarget<'l> {
         let targets = building.targets();
         // Lists that serve all lanes are made once: 1 of 120 rows of 38 `f16` in each of 2440 slices
         // takes 125 us sorted, and 40 listed.
-        let shared = lanes.iter().all(|level| !level.reads_indices());
-        let served = if shared { updates.saturating_mul(iterations(&lanes)) } else { 0 };
+        let served =
+            if share_indices(&lanes) { updates.saturating_mul(iterations(&lanes)) } else { 0 };
         let many = targets / most <= updates || targets / Self::MAX_TARGETS_SERVED <= served;
         let many = many && (updates | targets) >> 31 == 0;
         let long = row.len >= Rows::MIN_LEN;
@@ -115,12 +115,14 @@ impl<'l> RowsByTarget<'l> {
         let (outer, inner) = if iterations >= parts { (parts, 1) } else { (1, parts) };
         // Few targets are not shared out: parts of long rows are.
         let cut = updates < 4 * inner && self.row.len / inner >= COLUMNS;
+        let touched =
+            if iterations > 1 && share_indices(&self.lanes) { updates.min(targets) } else { 0 };
         let mut lists = reserved(outer)?;
         for _ in 0..outer {
             lists.push(Mutex::new(Some(Lists {
                 ends: repeated(0, targets)?,
                 places: repeated(0, updates)?,
-                touched: reserved(if iterations > 1 { updates.min(targets) } else { 0 })?,
+                touched: reserved(touched)?,
                 serves_all_lanes: false,
             })));
         }
@@ -136,13 +138,12 @@ impl<'l> RowsByTarget<'l> {
                 let listed = lists.serves_all_lanes || self.list(&mut lists, at);
                 if listed {
                     let lists = &lists;
-                    parallel::run(inner, &|part| match cut {
-                        true => {
+                    parallel::run(inner, &|part| {
+                        if cut {
                             let columns = parallel::share(self.row.len, inner, part);
                             let at = at.after(columns.start, self.row.step);
                             self.fold_targets(lists, at, columns.len(), 0..targets);
-                        }
-                        false => {
+                        } else {
                             let share = lists.share(inner, part);
                             self.fold_targets(lists, at, self.row.len, share);
                         }
@@ -178,17 +179,15 @@ impl<'l> RowsByTarget<'l> {
             return false;
         }
         let mut end = 0;
-        for counter in ends.iter_mut() {
+        let names_touched = touched.capacity() > 0;
+        for (target, counter) in (0..).zip(ends.iter_mut()) {
+            if names_touched && *counter > 0 {
+                touched.push(target);
+            }
             end += std::mem::replace(counter, end);
         }
         let in_bounds = walk(ends, &ListUpdates(Mutex::new(places)));
-        // The lists serve all lanes if no loop over lanes moves to other indices.
-        *serves_all_lanes = self.lanes.iter().all(|level| !level.reads_indices());
-        if *serves_all_lanes && touched.capacity() > 0 {
-            let start = |target: usize| if target == 0 { 0 } else { ends[target - 1] };
-            let has_updates = |&target: &u32| ends[target as usize] > start(target as usize);
-            touched.extend((0..ends.len() as u32).filter(has_updates));
-        }
+        *serves_all_lanes = share_indices(&self.lanes);
         in_bounds
     }
 
@@ -211,8 +210,8 @@ impl<'l> RowsByTarget<'l> {
                 len,
                 init: building.init,
             };
-            // SAFETY: the row of a target and the rows of its updates, which the invariant
-            // describes; the target is one of this part, so no other thread uses it.
+            // SAFETY: the row of a target and the rows of its updates, or the same columns of each,
+            // which the invariant describes; the target, or these columns of it, is this part's.
             #[allow(unsafe_code)]
             unsafe {
                 self.rows.fold(&row);
@@ -233,6 +232,11 @@ impl<'l> RowsByTarget<'l> {
             start = end;
         }
     }
+}
+
+/// Whether no loop over lanes moves to other indices.
+fn share_indices(lanes: &Loops) -> bool {
+    lanes.iter().all(|level| !level.reads_indices())
 }
 
 impl Lists {
