@@ -202,7 +202,7 @@ macro_rules! run {
 /// resolved just before it is used: for single elements whose size in bytes matches `$sizes`. Other
 /// sizes, differences and products are not worth functions of their own.
 macro_rules! singly {
-    ($sizes:pat, $element:ty, $combine:expr) => {{
+    ($sizes:pat, $element:ty, $waits:expr, $combine:expr) => {{
         #[allow(unsafe_code)]
         unsafe fn run<A: Arithmetic>(elements: &Elements<'_>) -> bool {
             // SAFETY: the caller's promise.
@@ -210,7 +210,7 @@ macro_rules! singly {
         }
         let size = size_of::<$element>();
         if const { matches!(size_of::<$element>(), $sizes) } {
-            let single = Single { size, selected: size, action: Action::Combine, waits: WAITS };
+            let single = Single { size, selected: size, action: Action::Combine, waits: $waits };
             Some((single, run::<$element> as SingleRun))
         } else {
             None
@@ -220,29 +220,27 @@ macro_rules! singly {
 
 /// [`Kernels::narrow`] of elements of type `A`.
 fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
-    /// 1M `f32` sums in 100,000, sorted, take 0.95 ms combined first and 0.6 one by one, in 1000 0.9
+    /// [`Single::waits`]: 1M `f32` sums in 100,000, sorted, take 0.95 ms combined first and 0.6 one by one, in 1000 0.9
     /// and 2.7.
     const WAITS: Option<[usize; 2]> = Some([19, 20]);
     let (mut known, mut single) = (None, None);
     let run: Run = match reduction {
         Reduction::Min => {
-            single = singly!(4 | 8, A, A::least_alone);
+            single = singly!(4 | 8, A, WAITS, A::least_alone);
             run!(A, A::least, A::least_alone)
         }
         Reduction::Max => {
-            single = singly!(4 | 8, A, A::greatest_alone);
+            single = singly!(4 | 8, A, WAITS, A::greatest_alone);
             run!(A, A::greatest, A::greatest_alone)
         }
         _ if const { !A::NARROW } => return None,
         Reduction::Mean if A::QUOTIENTS.is_none() => return None,
         Reduction::Sum | Reduction::Mean => {
             known = Some(sum_known::<A::Ring> as KnownRun);
-            single = singly!(1 | 2 | 4 | 8, A::Ring, |held, update| {
-                A::narrow(A::add(held.widen(), update))
-            });
             // Sums of integers take a cycle.
-            single = single.map(|(single, run)| {
-                (Single { waits: WAITS.filter(|_| !A::ANY_ORDER), ..single }, run)
+            let waits = WAITS.filter(|_| !A::ANY_ORDER);
+            single = singly!(1 | 2 | 4 | 8, A::Ring, waits, |held, update| {
+                A::narrow(A::add(held.widen(), update))
             });
             run!(A::Ring, |held, update| A::narrow(A::add(held.widen(), update)))
         }
