@@ -72,8 +72,9 @@ fn parts_of_large(cost: Cost) -> usize {
         1 => 1,
         threads => {
             let parts = usize::try_from(cost.0 / MIN_PART).unwrap_or(usize::MAX);
-            // Fewer parts than threads are not rounded up: each has a thread of its own.
-            if parts < threads { parts } else { parts.min(threads * PARTS_PER_THREAD) }
+            // Fewer parts than threads have a thread each. Of more, all threads have as many: of five
+            // parts one of two threads would do three.
+            if parts < threads { parts } else { (parts / threads).min(PARTS_PER_THREAD) * threads }
         }
     }
 }

@@ -375,7 +375,7 @@ fn is_sparse(walk: &Walk, beside: bool) -> bool {
     targets / most_targets_per_update > entries(&walk.loops)
 }
 
-impl Pass<'_> {
+impl<'p> Pass<'p> {
     /// The mean of rows:
     ///
     /// ```text
@@ -384,30 +384,12 @@ impl Pass<'_> {
     /// for row in target { if counts[row] > 0 { target[row, ..] /= counts[row] + init } }
     /// ```
     fn mean_in_place(&self, walk: &mut Walk, kernels: &Kernels, init: bool) -> Result<bool> {
-        countable(entries(&walk.loops))?;
         let (Some(start), Some(add), Some(quotients)) =
             (kernels.start(Reduction::Mean), kernels.narrow(Reduction::Mean), kernels.quotients())
         else {
             return Ok(true);
         };
-        let known = self.scattering.indices.counts(walk);
-        let mut counts = combine::Counts::new(&walk.loops, &walk.components, known)?;
-        if let Some(slots) = counts.uncounted() {
-            let counting = (counts.loops.clone(), counts.components.clone());
-            let (counted, _) = Walk::new(counting.0, counting.1, Order::Selected(0));
-            let update = 1_u32;
-            let arrays = (slots, (&raw const update).cast());
-            let indices = (Some(self.scattering.indices), self.policy);
-            let kernel = Plain(combine::count);
-            // SAFETY: the loops are those over the target, but with the strides of the counts in
-            // place of the target's (`Counts::loops`), the counts are borrowed exclusively, and
-            // all steps in the updates are 0, so that one value serves as all of them.
-            #[allow(unsafe_code)]
-            let accepted = unsafe { run(&counted, indices, arrays, size_of::<u32>(), &kernel) };
-            if !accepted {
-                return Ok(false);
-            }
-        }
+        let Some(counts) = self.counts(walk)? else { return Ok(false) };
         let sum: &[&dyn Kernel] = if init { &[&add] } else { &[&start, &add] };
         if !self.run(walk, sum) {
             return Ok(false);
@@ -429,15 +411,65 @@ impl Pass<'_> {
         Ok(true)
     }
 
-    /// Reductions that accumulate in buffers of their own and then write the target.
+    /// The counts of the updates of each target; `None` where an index is refused.
+    fn counts(&self, walk: &Walk) -> Result<Option<combine::Counts<'p>>> {
+        countable(entries(&walk.loops))?;
+        let known = self.scattering.indices.counts(walk);
+        let mut counts = combine::Counts::new(&walk.loops, &walk.components, known)?;
+        let Some(slots) = counts.uncounted() else { return Ok(Some(counts)) };
+        let counting = (counts.loops.clone(), counts.components.clone());
+        let (counted, _) = Walk::new(counting.0, counting.1, Order::Selected(0));
+        let update = 1_u32;
+        let arrays = (slots, (&raw const update).cast());
+        let indices = (Some(self.scattering.indices), self.policy);
+        let kernel = Plain(combine::count);
+        // SAFETY: the loops are those over the target, but with the strides of the counts in
+        // place of the target's (`Counts::loops`), the counts are borrowed exclusively, and
+        // all steps in the updates are 0, so that one value serves as all of them.
+        #[allow(unsafe_code)]
+        let accepted = unsafe { run(&counted, indices, arrays, size_of::<u32>(), &kernel) };
+        Ok(accepted.then_some(counts))
+    }
+
+    /// Whether no target has two updates, where it costs little to know.
+    fn is_once(&self, walk: &Walk) -> Result<bool> {
+        /// The fewest lanes whose indices are counted once for all.
+        const LANES: usize = threshold(8, 2);
+        let (updates, targets) = (entries(&walk.loops), walk.targets());
+        let lanes = walk.loops.iter().filter(|level| !level.entries);
+        let shared = lanes.clone().all(|level| !level.reads_indices());
+        let lanes = lanes.map(|level| level.len).fold(1, usize::saturating_mul);
+        let cheap = || shared && lanes >= LANES && targets / 4 <= updates.saturating_mul(lanes / 8);
+        let counted = || {
+            let counts = self.counts(walk)?;
+            Ok(counts.is_some_and(|counts| counts.are_at_most_one()))
+        };
+        if updates <= 1 {
+            Ok(true)
+        } else if updates <= targets && cheap() {
+            counted()
+        } else {
+            Ok(false)
+        }
+    }
+
+    /// Reductions that accumulate in buffers of their own and then write the target; in the target
+    /// itself where no target has two updates.
     fn wide(
         &self,
-        walk: &Walk,
+        walk: &mut Walk,
         kernels: &Kernels,
         reduction: Reduction,
         init: bool,
     ) -> Result<bool> {
         countable(entries(&walk.loops))?;
+        let summed = if init || reduction != Reduction::Mean { reduction } else { Reduction::Sum };
+        if let (Some(start), Some(once)) = (kernels.start(reduction), kernels.once(summed)) {
+            if self.is_once(walk)? {
+                let kernels: &[&dyn Kernel] = if init { &[&once] } else { &[&start, &once] };
+                return Ok(self.run(walk, kernels));
+            }
+        }
         let scattering = self.scattering;
         let (target, updates) = (&scattering.target, &scattering.updates);
         // SAFETY: the layouts are those of the arrays; nothing else uses the target meanwhile,

@@ -297,6 +297,11 @@ pub(super) trait Kernel: Sync {
         None
     }
 
+    /// How many times as long the kernel takes as one that copies or adds elements.
+    fn cost_factor(&self) -> u64 {
+        1
+    }
+
     /// What the kernel does with single elements whose indices it resolves itself, if it can.
     fn single(&self) -> Option<Single> {
         None

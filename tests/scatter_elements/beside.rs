@@ -51,7 +51,8 @@ fn in_layouts<A: Reduce, I: Index>(shape: [usize; 2], updates: usize, broadcast:
 }
 
 /// Rows shorter and longer than what is converted at once, lanes of which several have slots at a
-/// time, many lanes of few updates, and so few updates that they are sorted.
+/// time, many lanes of few updates, so few updates that they are sorted, and one for each target,
+/// which needs no slot.
 fn of_all_shapes<A: Reduce>() {
     let shapes = [
         ([3, 5], 9),
@@ -61,6 +62,8 @@ fn of_all_shapes<A: Reduce>() {
         ([700, 7], 2),
         ([3, 500], 6),
         ([90, 60], 4),
+        ([60, 41], 1),
+        ([9, 300], 2),
     ];
     for (shape, updates) in shapes {
         in_layouts::<A, u16>(shape, updates, true);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::rows::{self, TARGETS_AHEAD};
+use super::rows::{self, Combine, TARGETS_AHEAD};
 use crate::memory::copy::repeat;
 use crate::memory::cpu;
 use crate::memory::indices::elements::{BLOCK, Beside, Elements, Unsigned, Width};
@@ -25,7 +25,7 @@ use crate::memory::tile::{Kernel, Known, Places, Tile};
 #[inline(always)]
 pub(super) unsafe fn apply<A: Copy, U: Copy>(
     tile: &Tile<'_>,
-    combine: impl Fn(A, U) -> A + Copy,
+    combine: impl Combine<A, U>,
     combine_alone: impl Fn(A, U) -> A + Copy,
 ) {
     let combine_one = |selected: *mut u8, listed: *mut u8| {

@@ -92,6 +92,16 @@ impl Kernels {
         (self.narrow)(reduction)
     }
 
+    /// The kernel that combines targets with their updates where no target has two of them, for
+    /// reductions that accumulate beside their targets otherwise. Of a mean it is that of the update
+    /// and what the target holds.
+    pub(in crate::memory) fn once(&self, reduction: Reduction) -> Option<Narrow> {
+        let extent = Extent { updates: 1, rows: false, bits: 0 };
+        let once = self.wide(reduction, extent)?.once?;
+        let (run, cost_factor) = (once.run, once.cost_factor);
+        Some(Narrow { run, known: None, single: None, any_order: None, cost_factor })
+    }
+
     /// The kernel that writes the identity of the reduction to each selected element, for
     /// reductions in which the value that a target holds takes no part.
     pub(in crate::memory) fn start(&self, reduction: Reduction) -> Option<Set> {
@@ -152,6 +162,8 @@ pub(in crate::memory) struct Narrow {
     /// Writes the identity of the reduction, where the result has the same bits for any order of
     /// updates.
     any_order: Option<Set>,
+    /// [`Kernel::cost_factor`].
+    cost_factor: u64,
 }
 
 #[allow(unsafe_code)]
@@ -170,6 +182,10 @@ impl Kernel for Narrow {
 
     fn any_order(&self) -> Option<Set> {
         self.any_order
+    }
+
+    fn cost_factor(&self) -> u64 {
+        self.cost_factor
     }
 
     fn single(&self) -> Option<Single> {
@@ -242,10 +258,10 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
             single = singly!(1 | 2 | 4 | 8, A::Ring, waits, |held, update| {
                 A::narrow(A::add(held.widen(), update))
             });
-            run!(A::Ring, |held, update| A::narrow(A::add(held.widen(), update)))
+            run!(A::Ring, |held: A, update| A::narrow(A::add(held.widen(), update)))
         }
-        Reduction::Sub => run!(A::Ring, |held, update| A::narrow(A::sub(held.widen(), update))),
-        Reduction::Prod => run!(A::Ring, |held, update| A::narrow(A::mul(held.widen(), update))),
+        Reduction::Sub => run!(A::Ring, |held: A, update| A::narrow(A::sub(held.widen(), update))),
+        Reduction::Prod => run!(A::Ring, |held: A, update| A::narrow(A::mul(held.widen(), update))),
         Reduction::None => return None,
     };
     let any_order = match reduction {
@@ -254,7 +270,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
         }
         _ => None,
     };
-    Some(Narrow { run, known, single, any_order })
+    Some(Narrow { run, known, single, any_order, cost_factor: 1 })
 }
 
 /// The functions of [`Narrow`]: for tiles, and for single elements.

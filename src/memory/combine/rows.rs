@@ -23,14 +23,29 @@ pub(super) const SMALL_BLOCK: usize = 16;
 /// Bytes of updates, at most, that are combined with one target between its load and its store.
 const RUN_BYTES: usize = 1 << 10;
 
+/// How targets of type `A` are combined with updates of type `U`, a few at once.
+pub(super) trait Combine<A, U>: Copy {
+    fn block<const N: usize>(self, held: [A; N], updates: [U; N]) -> [A; N];
+}
+
+impl<A: Copy, U: Copy, F: Fn(A, U) -> A + Copy> Combine<A, U> for F {
+    #[inline(always)]
+    fn block<const N: usize>(self, mut held: [A; N], updates: [U; N]) -> [A; N] {
+        for k in 0..N {
+            held[k] = self(held[k], updates[k]);
+        }
+        held
+    }
+}
+
 /// Combines rows that are contiguous in both arrays.
 ///
 /// # Safety
 /// That of [`apply`](super::apply::apply), and rows have [`SMALL_BLOCK`] bytes or more.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A, U) -> A + Copy) {
-    let short = tile.inner.len * size_of::<A>() < BLOCK;
+pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Combine<A, U>) {
+    let short = are_short::<A>(tile);
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if let Some(avx2) = cpu::Avx2::detect().filter(|_| !short) {
         // SAFETY: the caller's promise, and rows have `BLOCK` bytes or more (`!short`); the
@@ -39,8 +54,23 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
     }
     // Without AVX2, vectors of x86-64 have 16 bytes.
     let short = short || cfg!(all(target_arch = "x86_64", not(miri)));
-    // SAFETY: the caller's promise; rows have `SMALL_BLOCK` bytes or more, and `BLOCK` bytes or
-    // more unless they are `short`.
+    // SAFETY: the caller's promise; rows have `BLOCK` bytes or more unless they are `short`.
+    unsafe { in_blocks(tile, short, combine) }
+}
+
+/// [`apply`] in small blocks if rows are [`short`](are_short), compiled for the processor features
+/// of its caller.
+///
+/// # Safety
+/// That of [`apply`], and rows have [`BLOCK`] bytes or more unless `short`.
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(super) unsafe fn in_blocks<A: Copy, U: Copy>(
+    tile: &Tile<'_>,
+    short: bool,
+    combine: impl Combine<A, U>,
+) {
+    // SAFETY: the caller's promise.
     unsafe {
         if short {
             rows::<A, U, SMALL_BLOCK>(tile, combine);
@@ -48,6 +78,12 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
             rows::<A, U, BLOCK>(tile, combine);
         }
     }
+}
+
+/// Whether rows are shorter than [`BLOCK`].
+#[inline(always)]
+pub(super) fn are_short<A>(tile: &Tile<'_>) -> bool {
+    tile.inner.len * size_of::<A>() < BLOCK
 }
 
 /// [`rows`], compiled for AVX2. A function of its own rather than a closure for `Avx2::call`: the
@@ -61,7 +97,7 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Fn(A
 unsafe fn rows_by_avx2<A: Copy, U: Copy>(
     _proof: cpu::Avx2,
     tile: &Tile<'_>,
-    combine: impl Fn(A, U) -> A + Copy,
+    combine: impl Combine<A, U>,
 ) {
     // SAFETY: the caller's promise.
     unsafe { rows::<A, U, BLOCK>(tile, combine) }
@@ -73,10 +109,7 @@ unsafe fn rows_by_avx2<A: Copy, U: Copy>(
 /// That of [`apply`], and rows have `BYTES` bytes or more.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn rows<A: Copy, U: Copy, const BYTES: usize>(
-    tile: &Tile<'_>,
-    combine: impl Fn(A, U) -> A + Copy,
-) {
+unsafe fn rows<A: Copy, U: Copy, const BYTES: usize>(tile: &Tile<'_>, combine: impl Combine<A, U>) {
     // SAFETY: the caller's promise.
     unsafe {
         match (size_of::<A>(), BYTES) {
@@ -99,10 +132,7 @@ unsafe fn rows<A: Copy, U: Copy, const BYTES: usize>(
 /// That of [`apply`], and rows have `N` elements or more.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
-    tile: &Tile<'_>,
-    combine: impl Fn(A, U) -> A + Copy,
-) {
+unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: impl Combine<A, U>) {
     let len = tile.inner.len;
     // The end of each run of equal targets is a branch misprediction, which costs more than
     // store-to-load forwarding where runs are short. Where blocks overlap (`len` is no multiple of
@@ -175,10 +205,7 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(
 /// That of [`rows_of`].
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn runs_of<A: Copy, U: Copy, const N: usize>(
-    tile: &Tile<'_>,
-    combine: impl Fn(A, U) -> A + Copy,
-) {
+unsafe fn runs_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: impl Combine<A, U>) {
     let bytes = tile.inner.len * size_of::<A>();
     let max_rows = (RUN_BYTES / bytes).clamp(2, 16);
     for iteration in 0..tile.outer.len {
@@ -256,7 +283,7 @@ unsafe fn combine_row<A: Copy, U: Copy, const N: usize, const RUN: bool>(
     target: *mut A,
     updates: Updates<U, RUN>,
     len: usize,
-    combine: impl Fn(A, U) -> A + Copy,
+    combine: impl Combine<A, U>,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -287,23 +314,17 @@ unsafe fn block<A: Copy, U: Copy, const N: usize, const RUN: bool>(
     target: *const A,
     updates: Updates<U, RUN>,
     at: usize,
-    combine: impl Fn(A, U) -> A + Copy,
+    combine: impl Combine<A, U>,
 ) -> [A; N] {
     // SAFETY: the caller's promise.
     unsafe {
         let mut row = updates.first.add(at);
-        let mut held = target.add(at).cast::<[A; N]>().read();
-        let new = row.cast::<[U; N]>().read();
-        for k in 0..N {
-            held[k] = combine(held[k], new[k]);
-        }
+        let held = target.add(at).cast::<[A; N]>().read();
+        let mut held = combine.block(held, row.cast::<[U; N]>().read());
         if RUN {
             for _ in 1..updates.rows {
                 row = row.wrapping_byte_offset(updates.step);
-                let new = row.cast::<[U; N]>().read();
-                for k in 0..N {
-                    held[k] = combine(held[k], new[k]);
-                }
+                held = combine.block(held, row.cast::<[U; N]>().read());
             }
         }
         held

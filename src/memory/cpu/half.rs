@@ -1,10 +1,11 @@
 //! Converts `f16` to `f32` and back by F16C instructions.
 
 use std::arch::x86_64::{
-    __m128i, __m256, _MM_FROUND_TO_NEAREST_INT, _mm_blendv_epi8, _mm_loadu_si128, _mm_packs_epi32,
-    _mm_set1_epi16, _mm_storeu_si128, _mm_xor_si128, _mm256_castps_si256, _mm256_castsi256_si128,
-    _mm256_cmpeq_epi32, _mm256_cvtph_ps, _mm256_cvtps_ph, _mm256_extracti128_si256,
-    _mm256_loadu_ps, _mm256_storeu_ps,
+    __m128i, __m256, _MM_FROUND_TO_NEAREST_INT, _mm_blendv_epi8, _mm_cvtph_ps, _mm_cvtps_ph,
+    _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm_cvtss_f32, _mm_loadu_si128, _mm_movehdup_ps,
+    _mm_packs_epi32, _mm_set_ss, _mm_set1_epi16, _mm_storeu_si128, _mm_xor_si128,
+    _mm256_castps_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi32, _mm256_cvtph_ps,
+    _mm256_cvtps_ph, _mm256_extracti128_si256, _mm256_loadu_ps, _mm256_storeu_ps,
 };
 
 /// A proof that the processor has F16C and AVX2.
@@ -47,15 +48,19 @@ impl F16c {
         halves: *const u16,
         flip: u16,
     ) -> [f32; N] {
-        const { assert!(N.is_multiple_of(BLOCK)) };
         let mut floats = [0.0; N];
-        for done in (0..N).step_by(BLOCK) {
-            // SAFETY: the caller's promise, as `N` is a multiple of `BLOCK`; the processor has
-            // these instructions, by the invariant of `F16c`.
-            unsafe {
+        let whole = N / BLOCK * BLOCK;
+        // SAFETY: the caller's promise, for blocks and single numbers among the `N`; the processor
+        // has these instructions, by the invariant of `F16c`.
+        unsafe {
+            for done in (0..whole).step_by(BLOCK) {
                 let block = _mm_loadu_si128(halves.add(done).cast());
                 let block = _mm_xor_si128(block, _mm_set1_epi16(flip as i16));
                 _mm256_storeu_ps(floats.as_mut_ptr().add(done), _mm256_cvtph_ps(block));
+            }
+            for (k, float) in floats.iter_mut().enumerate().skip(whole) {
+                let half = halves.add(k).read() ^ flip;
+                *float = _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(half.into())));
             }
         }
         floats
@@ -65,18 +70,35 @@ impl F16c {
     #[allow(unsafe_code)]
     #[inline(always)]
     pub(in crate::memory) fn narrow_block<const N: usize>(self, floats: [f32; N]) -> [u16; N] {
-        const { assert!(N.is_multiple_of(BLOCK)) };
         let mut halves = [0; N];
-        for done in (0..N).step_by(BLOCK) {
-            // SAFETY: blocks are within the arrays, as `N` is a multiple of `BLOCK`; the processor
-            // has these instructions, by the invariant of `F16c`.
-            unsafe {
+        let whole = N / BLOCK * BLOCK;
+        // SAFETY: blocks are within the arrays (`whole`); the processor has these instructions, by
+        // the invariant of `F16c`.
+        unsafe {
+            for done in (0..whole).step_by(BLOCK) {
                 let block = _mm256_loadu_ps(floats.as_ptr().add(done));
                 let new = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(block);
                 _mm_storeu_si128(halves.as_mut_ptr().add(done).cast(), new);
             }
+            for (half, &float) in halves.iter_mut().zip(&floats).skip(whole) {
+                let new = _mm_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm_set_ss(float));
+                *half = _mm_cvtsi128_si32(new) as u16;
+            }
         }
         halves
+    }
+
+    /// Converts a pair of `f16`, given as their bits, by one instruction. Compilers load a single half
+    /// into a register whose other bits are those of the half before, for which it then waits.
+    #[allow(unsafe_code)]
+    #[inline(always)]
+    pub(in crate::memory) fn widen_pair(self, halves: [u16; 2]) -> [f32; 2] {
+        let bits = u32::from(halves[0]) | u32::from(halves[1]) << 16;
+        // SAFETY: the processor has these instructions, by the invariant of `F16c`.
+        unsafe {
+            let floats = _mm_cvtph_ps(_mm_cvtsi32_si128(bits as i32));
+            [_mm_cvtss_f32(floats), _mm_cvtss_f32(_mm_movehdup_ps(floats))]
+        }
     }
 
     /// Rounds `len` floats to `f16`, to nearest, ties to even. A half that already widens to its

@@ -100,7 +100,7 @@ pub(super) unsafe fn run(
         outside: &outside,
     };
     let row = walk.inner.len.saturating_mul(size);
-    let max_parts = parallel::parts(cost(walk, row));
+    let max_parts = parallel::parts(cost(walk, row).times(kernel.cost_factor()));
     let cut = if max_parts == 1 { (Cut::Entries(1), 1) } else { cut(walk, row, max_parts) };
     // SAFETY: the caller upholds the invariant of `Run` (`# Safety`); `cut` keeps the order of
     // entries: it cuts a loop whose iterations select different elements, or cuts by targets, as

@@ -25,7 +25,20 @@ impl Tile<'_> {
     /// the outer loop. For a `visit` of a few instructions: the loop is unrolled.
     #[inline(always)]
     pub(in crate::memory) fn each(&self, visit: impl Fn(*mut u8, *mut u8)) {
-        if self.outer.len > 1 && self.each_of_many(&visit) {
+        self.each_in::<false>(visit);
+    }
+
+    /// [`each`](Self::each), all of which is compiled for the processor features of its caller.
+    #[cfg(feature = "half")]
+    #[inline(always)]
+    pub(in crate::memory) fn each_here(&self, visit: impl Fn(*mut u8, *mut u8)) {
+        self.each_in::<true>(visit);
+    }
+
+    /// [`each`](Self::each), with all loops in its caller if `HERE`.
+    #[inline(always)]
+    fn each_in<const HERE: bool>(&self, visit: impl Fn(*mut u8, *mut u8)) {
+        if self.outer.len > 1 && self.each_of_many::<HERE>(&visit) {
             return;
         }
         for iteration in 0..self.outer.len {
@@ -74,12 +87,21 @@ impl Tile<'_> {
     /// [`each`](Self::each) for many iterations of the outer loop, if one of the loops below is
     /// faster for them. Returns false, and does nothing, if none is.
     #[inline(always)]
-    fn each_of_many(&self, visit: &impl Fn(*mut u8, *mut u8)) -> bool {
+    fn each_of_many<const HERE: bool>(&self, visit: &impl Fn(*mut u8, *mut u8)) -> bool {
+        #[inline(never)]
+        fn apart(run: impl FnOnce()) {
+            run();
+        }
         let (Places::Every(step), Some(way)) = (self.places, self.way()) else { return false };
-        match way {
+        let run = || match way {
             Way::Prefetching(ahead) => self.each_prefetching(step, ahead, visit),
             Way::ByEntry => self.each_by_entry(step, visit),
             Way::Plain => self.each_plain(step, visit),
+        };
+        if HERE {
+            run();
+        } else {
+            apart(run);
         }
         true
     }
@@ -114,7 +136,7 @@ impl Tile<'_> {
     /// Prefetches what is selected `ahead` iterations later. Hardware prefetchers predict neither
     /// the addresses within an iteration nor that those of the next iteration are at the same
     /// distances from each other.
-    #[inline(never)]
+    #[inline(always)]
     fn each_prefetching(&self, step: isize, ahead: usize, visit: &impl Fn(*mut u8, *mut u8)) {
         for iteration in 0..self.outer.len {
             let (selected, mut listed) = self.iteration(iteration);
@@ -135,7 +157,7 @@ impl Tile<'_> {
     ///
     /// Where iterations are not near each other, this would take up to four times as long: more
     /// lines would be in use at once, in more pages.
-    #[inline(never)]
+    #[inline(always)]
     fn each_by_entry(&self, step: isize, visit: &impl Fn(*mut u8, *mut u8)) {
         for first in (0..self.outer.len).step_by(ITERATIONS) {
             let (selected, mut listed) = self.iteration(first);
@@ -149,7 +171,7 @@ impl Tile<'_> {
 
     /// The plain loops, without what `each` does for each iteration, which would take longer than
     /// few entries.
-    #[inline(never)]
+    #[inline(always)]
     fn each_plain(&self, step: isize, visit: &impl Fn(*mut u8, *mut u8)) {
         let (mut selected, mut listed) = (self.selected, self.listed);
         for _ in 0..self.outer.len {

@@ -90,6 +90,13 @@ impl<'c> Counts<'c> {
     }
 }
 
+impl Counts<'_> {
+    /// Whether no target has two updates.
+    pub(in crate::memory) fn are_at_most_one(&self) -> bool {
+        self.counts.iter().fold(true, |least, &count| least & (count <= 1))
+    }
+}
+
 /// Adds 1 to the selected count for each update.
 ///
 /// # Safety

@@ -124,7 +124,7 @@ struct HalfRows<F, const PRODUCT: bool> {
 }
 
 /// A format of half precision.
-trait Format: Copy {
+pub(super) trait Format: Copy {
     /// Reads `N` halves, given as their bits, inverts the bits `flip`, and converts them to `f32`.
     ///
     /// # Safety
@@ -132,13 +132,21 @@ trait Format: Copy {
     #[allow(unsafe_code)]
     unsafe fn widen<const N: usize>(self, from: *const u16, flip: u16) -> [f32; N];
 
+    /// Converts two halves, given as their bits, to `f32`.
+    #[allow(unsafe_code)]
+    #[inline(always)]
+    fn widen_pair(self, halves: [u16; 2]) -> [f32; 2] {
+        // SAFETY: there are two.
+        unsafe { self.widen::<2>(halves.as_ptr(), 0) }
+    }
+
     /// Rounds to halves, to nearest, ties to even, and returns their bits.
     fn narrow<const N: usize>(self, floats: [f32; N]) -> [u16; N];
 }
 
 /// `bf16`.
 #[derive(Clone, Copy)]
-struct Bf16;
+pub(super) struct Bf16;
 
 impl Format for Bf16 {
     #[allow(unsafe_code)]
@@ -157,7 +165,7 @@ impl Format for Bf16 {
 /// `f16`, converted one by one.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[derive(Clone, Copy)]
-struct ScalarF16;
+pub(super) struct ScalarF16;
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 impl Format for ScalarF16 {
@@ -181,6 +189,10 @@ impl Format for cpu::F16c {
     unsafe fn widen<const N: usize>(self, from: *const u16, flip: u16) -> [f32; N] {
         // SAFETY: the caller's promise.
         unsafe { self.widen_block(from, flip) }
+    }
+    #[inline(always)]
+    fn widen_pair(self, halves: [u16; 2]) -> [f32; 2] {
+        cpu::F16c::widen_pair(self, halves)
     }
     #[inline(always)]
     fn narrow<const N: usize>(self, floats: [f32; N]) -> [u16; N] {

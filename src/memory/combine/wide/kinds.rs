@@ -58,6 +58,14 @@ impl Quotients {
     }
 }
 
+/// The function that combines a tile of targets with their only updates.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Once {
+    pub(in crate::memory::combine) run: Run,
+    /// [`Kernel::cost_factor`](crate::memory::tile::Kernel::cost_factor).
+    pub(in crate::memory::combine) cost_factor: u64,
+}
+
 /// How one reduction of one element type accumulates in slots.
 ///
 /// Invariant: all functions were made for the same types of elements, values and
@@ -85,6 +93,9 @@ pub(crate) struct Wide {
     pub(super) divide_row: Option<DivideRow>,
     /// How whole rows are reduced in registers instead, if they can be.
     pub(super) rows: Option<Rows>,
+    /// Combines targets with their only updates, for reductions that need no slot then. That of a
+    /// mean is for the update and what the target holds.
+    pub(in crate::memory::combine) once: Option<Once>,
 }
 
 impl Wide {
@@ -135,6 +146,7 @@ pub(crate) fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Wid
         empty: ZEROS,
         divide_row: None,
         rows: None,
+        once: None,
     })
 }
 
@@ -206,6 +218,7 @@ fn in_64_bits<A: Integer>() -> Option<Wide> {
         empty: ZEROS,
         divide_row: Some(integers::divide_row),
         rows: A::ROWS,
+        once: None,
     })
 }
 
@@ -259,7 +272,10 @@ impl Extent {
 
 /// Reductions of half precision, which accumulate in `f32`.
 #[cfg(feature = "half")]
-pub(crate) fn half<A: super::halves::Half>(reduction: Reduction, extent: Extent) -> Option<Wide> {
+pub(crate) fn half<A: super::halves::Half + super::once::CombineOnce>(
+    reduction: Reduction,
+    extent: Extent,
+) -> Option<Wide> {
     use super::rows::RowParams;
 
     /// The sign bit of a half.
@@ -293,6 +309,7 @@ pub(crate) fn half<A: super::halves::Half>(reduction: Reduction, extent: Extent)
             run,
             params: RowParams { flip, mean: reduction == Reduction::Mean },
         }),
+        once: A::once(reduction).filter(|_| Rows::can_run()),
     };
     Some(match reduction {
         Reduction::Mean if extent.rows => {

@@ -25,6 +25,8 @@ mod groups;
 mod halves;
 mod integers;
 mod kinds;
+#[cfg(feature = "half")]
+mod once;
 mod rows;
 mod runs;
 mod singles;
