@@ -53,7 +53,10 @@ impl<'id> Transfer<'_, 'id> {
                 untouched = false;
             }
             let selection = Selection { indices, policy, untouched };
-            let copied = |walk: &Walk| copy(self, Some(&selection), walk);
+            let copied = |walk: &Walk| {
+                let parts = parallel::parts(cost(walk, self.copier.size));
+                copy(self, Some(&selection), walk, parts)
+            };
             if !copied(walk) || !rest.is_none_or(|rest| copied(&rest)) {
                 return None;
             }
@@ -146,12 +149,13 @@ impl Selection<'_> {
     }
 }
 
-/// Copies the elements that a walk iterates over: those that indices select, or without a
-/// selection all of them. Returns false where an index is refused.
+/// Copies the elements that a walk iterates over, in up to `parts` parts: those that indices select,
+/// or without a selection all of them. Returns false where an index is refused.
 pub(super) fn copy(
     transfer: &Transfer<'_, '_>,
     selection: Option<&Selection<'_>>,
     walk: &Walk,
+    parts: usize,
 ) -> bool {
     let copier = transfer.copier;
     let spread = walk.is_spread();
@@ -164,7 +168,6 @@ pub(super) fn copy(
             None => is_past(bytes, transfer),
         };
     let kernel = copier.gather(walk, streamed, transfer.fill);
-    let parts = parallel::parts(cost(walk, copier.size));
     if selection.is_some_and(|selection| !selection.upholds_untouched(walk, parts)) {
         return false;
     }
@@ -197,14 +200,19 @@ pub(super) fn copy(
     !outside.into_inner()
 }
 
-/// The cost of copying rows of elements of `size` bytes.
+/// The cost of copying what a walk iterates over, elements of `size` bytes.
 fn cost(walk: &Walk, size: usize) -> Cost {
     let (rows, row) = (walk.rows(), walk.inner.len);
-    let bytes = Cost::of_bytes(rows.saturating_mul(row * size));
     let cost = if walk.is_spread() { Cost::of_far(rows) } else { Cost::of_near(rows) };
     let steps = [walk.inner.step.selected, walk.inner.step.listed];
+    cost.plus(cost_of_elements(rows, row, steps, size))
+}
+
+/// The cost of copying the elements of rows of `row` elements of `size` bytes, which have these steps
+/// in the two arrays, beyond the cost of finding the rows.
+pub(super) fn cost_of_elements(rows: usize, row: usize, steps: [isize; 2], size: usize) -> Cost {
     let apart = if steps == [size as isize; 2] { 0 } else { rows.saturating_mul(row - 1) };
-    cost.plus(bytes).plus(Cost::of_apart(apart))
+    Cost::of_bytes(rows.saturating_mul(row * size)).plus(Cost::of_apart(apart))
 }
 
 /// Into how many bands (blocks of columns) to cut the innermost loop over entries where elements

@@ -1,7 +1,5 @@
 //! Combines updates with their targets, entry by entry, in the order of the entries.
 
-use std::ops::Range;
-
 use super::rows::{self, Combine, TARGETS_AHEAD};
 use crate::memory::copy::repeat;
 use crate::memory::cpu;
@@ -64,33 +62,30 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
     }
 }
 
-/// Combines single updates with their targets, in chunks of eight entries: where all entries of a
-/// chunk select the same target, it is loaded and stored once, so that only the first update of
-/// the chunk waits for store-to-load forwarding.
+/// Combines single updates with their targets, each of which is loaded and stored once for all of
+/// its updates that follow each other, so that none of these waits for store-to-load forwarding.
 ///
 /// # Safety
 /// That of [`apply`], and the distance between updates in the list is `step` bytes.
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn runs<A: Copy, U: Copy>(tile: &Tile<'_>, step: isize, combine: impl Fn(A, U) -> A + Copy) {
+    let Some(&first) = tile.offsets.first() else { return };
     for iteration in 0..tile.outer.len {
-        let (selected, mut listed) = tile.iteration(iteration);
-        for offsets in tile.offsets.chunks(8) {
-            let same = offsets.iter().fold(true, |same, &offset| same & (offset == offsets[0]));
-            let update =
-                |k: usize| listed.wrapping_offset(step.wrapping_mul(k as isize)).cast::<U>();
-            // SAFETY: the caller's promise, for each element.
-            let change = |offset: isize, entries: Range<usize>| unsafe {
-                let target = selected.wrapping_offset(offset).cast::<A>();
-                target
-                    .write(entries.fold(target.read(), |held, k| combine(held, update(k).read())));
-            };
-            if same {
-                change(offsets[0], 0..offsets.len());
-            } else {
-                offsets.iter().enumerate().for_each(|(k, &offset)| change(offset, k..k + 1));
+        let (selected, mut update) = tile.iteration(iteration);
+        let target = |offset: isize| selected.wrapping_offset(offset).cast::<A>();
+        // SAFETY: the caller's promise, for each element.
+        unsafe {
+            let (mut current, mut held) = (first, target(first).read());
+            for &offset in tile.offsets {
+                if offset != current {
+                    target(current).write(held);
+                    (current, held) = (offset, target(offset).read());
+                }
+                held = combine(held, update.cast::<U>().read());
+                update = update.wrapping_offset(step);
             }
-            listed = listed.wrapping_offset(step.wrapping_mul(offsets.len() as isize));
+            target(current).write(held);
         }
     }
 }

@@ -236,8 +236,8 @@ macro_rules! singly {
 
 /// [`Kernels::narrow`] of elements of type `A`.
 fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
-    /// [`Single::waits`]: 1M `f32` sums in 100,000, sorted, take 0.95 ms combined first and 0.6 one by one, in 1000 0.9
-    /// and 2.7.
+    /// [`Single::waits`]: 1M `f32` sums in 100,000, sorted, take 0.95 ms combined first and 0.6 one
+    /// by one, in 1000 0.6 and 2.7.
     const WAITS: Option<[usize; 2]> = Some([19, 20]);
     let (mut known, mut single) = (None, None);
     let run: Run = match reduction {

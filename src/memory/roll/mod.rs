@@ -31,10 +31,11 @@ use dense::DenseRoll;
 use smallvec::SmallVec;
 
 use super::copy::{Transfer, Way};
-use super::gather::copy;
+use super::gather::{copy, cost_of_elements};
 use super::output::Filled;
 use super::strided::Layout;
 use super::walk::{Loop, Loops, Offsets, Walk};
+use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
 /// One axis of a roll: its length, its shift, and its strides in both arrays.
@@ -184,15 +185,7 @@ impl<'id> Transfer<'_, 'id> {
                 (Some((row, outer_axes)), Some(kernel)) => {
                     cloned::run(&self, outer_axes, start, *row, kernel);
                 }
-                _ => rectangles(axes, start, |loops, start| {
-                    let (mut walk, rest) = Walk::new(loops, SmallVec::new(), self.order());
-                    walk.base = start;
-                    copy(&self, None, &walk);
-                    if let Some(mut walk) = rest {
-                        walk.base = walk.base.after(1, start);
-                        copy(&self, None, &walk);
-                    }
-                }),
+                _ => self.roll_rectangles(axes, start),
             }
         }
         // SAFETY: all of the destination is written: the runs of an axis cover all of its
@@ -227,17 +220,42 @@ impl Transfer<'_, '_> {
         }
         true
     }
+
+    /// Copies rectangle by rectangle; on several threads all at once, each in parts that are as
+    /// large as those of the others.
+    fn roll_rectangles(&self, axes: &[RolledAxis], start: Offsets) {
+        let (count, all) = (rectangles(axes), self.to().len());
+        let parts = parallel::parts(cost(axes, self.copier.size));
+        let copy_part = |walk: &Walk| {
+            let elements = walk.rows().saturating_mul(walk.inner.len);
+            copy(self, None, walk, parts.saturating_mul(elements).div_ceil(all));
+        };
+        let copy_one = |number: usize| {
+            let (loops, start) = rectangle(axes, start, number);
+            let (mut walk, rest) = Walk::new(loops, SmallVec::new(), self.order());
+            walk.base = start;
+            copy_part(&walk);
+            if let Some(mut walk) = rest {
+                walk.base = walk.base.after(1, start);
+                copy_part(&walk);
+            }
+        };
+        if parts == 1 { (0..count).for_each(copy_one) } else { parallel::run(count, &copy_one) }
+    }
 }
 
-/// Calls `visit` with the loop nest of each rectangle and the offsets of its first element.
-fn rectangles(axes: &[RolledAxis], start: Offsets, visit: impl Fn(Loops, Offsets)) {
-    // Counts through all combinations of the axes' runs: a run's number for each axis.
-    let mut odometer: SmallVec<[usize; 6]> = SmallVec::from_elem(0, axes.len());
-    loop {
-        let mut offsets = start;
-        let mut loops = SmallVec::new();
-        for (axis, &run) in axes.iter().zip(&odometer) {
-            let Some((from, to, len)) = axis.runs().nth(run) else { continue };
+/// The number of rectangles.
+fn rectangles(axes: &[RolledAxis]) -> usize {
+    axes.iter().map(|axis| axis.runs().count()).product()
+}
+
+/// The loop nest of rectangle number `number`, and the offsets of its first element. Rectangles are
+/// numbered by the runs of their axes, of which those of the last axis alternate.
+fn rectangle(axes: &[RolledAxis], start: Offsets, mut number: usize) -> (Loops, Offsets) {
+    let (mut loops, mut offsets) = (Loops::new(), start);
+    for axis in axes.iter().rev() {
+        let runs = axis.runs().count();
+        if let Some((from, to, len)) = axis.runs().nth(number % runs) {
             let step = Offsets { selected: axis.from_stride, indices: 0, listed: axis.to_stride };
             offsets.selected += axis.from_stride * from as isize;
             offsets.listed += axis.to_stride * to as isize;
@@ -245,12 +263,16 @@ fn rectangles(axes: &[RolledAxis], start: Offsets, visit: impl Fn(Loops, Offsets
                 loops.push(Loop { len, step, entries: false });
             }
         }
-        visit(loops, offsets);
-        let Some(next) = (0..axes.len()).rfind(|&k| odometer[k] + 1 < axes[k].runs().count())
-        else {
-            return;
-        };
-        odometer[next] += 1;
-        odometer[next + 1..].fill(0);
+        number /= runs;
     }
+    loops.reverse();
+    (loops, offsets)
+}
+
+/// The cost of copying all rectangles of elements of `size` bytes.
+fn cost(axes: &[RolledAxis], size: usize) -> Cost {
+    let Some((row, outer_axes)) = axes.split_last() else { return Cost::of_bytes(size) };
+    let rows = outer_axes.iter().map(|axis| axis.len).fold(1, usize::saturating_mul);
+    let elements = cost_of_elements(rows, row.len, [row.from_stride, row.to_stride], size);
+    elements.plus(Cost::of_near(rows.saturating_mul(row.runs().count())))
 }

@@ -1,9 +1,7 @@
 //! Rectangles of all rolls of two short axes, and rolls in parts, each part run by itself.
 
-use std::cell::RefCell;
-
 use super::blocks::{self, Row, Share};
-use super::{RolledAxis, rectangles};
+use super::{RolledAxis, rectangle, rectangles};
 use crate::memory::walk::{Loop, Offsets};
 
 /// The offsets of all iterations of a loop nest.
@@ -31,12 +29,11 @@ fn rectangles_make_up_the_destination() {
                 let (mut outer, inner) = (axis(0), axis(1));
                 let merged =
                     if inner.merge_into(&mut outer) { vec![outer] } else { vec![outer, inner] };
-                let reached = RefCell::new(vec![]);
-                rectangles(&merged, Offsets::ZERO, |loops, at| {
-                    reached.borrow_mut().extend(all_offsets(&loops, at));
-                });
-                let mut reached: Vec<(isize, isize)> =
-                    reached.into_inner().iter().map(|at| (at.listed, at.selected)).collect();
+                let mut reached: Vec<(isize, isize)> = (0..rectangles(&merged))
+                    .map(|number| rectangle(&merged, Offsets::ZERO, number))
+                    .flat_map(|(loops, at)| all_offsets(&loops, at))
+                    .map(|at| (at.listed, at.selected))
+                    .collect();
                 reached.sort_unstable();
                 let offset = |at: [usize; 2], strides: [isize; 2]| {
                     at[0] as isize * strides[0] + at[1] as isize * strides[1]
