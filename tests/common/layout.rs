@@ -83,6 +83,13 @@ impl Layout {
         layout
     }
 
+    /// The same without gaps: a buffer with them can be 30 times as large as its contents.
+    pub(crate) fn without_gaps(mut self) -> Self {
+        self.steps.iter_mut().for_each(|step| *step = step.signum());
+        self.margins.fill(0);
+        self
+    }
+
     /// The same with some axes broadcast.
     pub(crate) fn broadcast(mut self, number: u64) -> Self {
         for (k, step) in self.steps.iter_mut().enumerate() {

@@ -71,7 +71,9 @@ fn laid<A: Value>(contents: &ArrayD<A>, bytes: &mut Bytes<'_>) -> Laid<A> {
         byte @ 0..=127 => u64::from(byte),
         _ => bytes.word(),
     };
-    Laid::new(contents, Layout::from_number(contents.ndim(), number))
+    let layout = Layout::from_number(contents.ndim(), number);
+    let small = contents.len() * size_of::<A>() <= LARGEST / 32;
+    Laid::new(contents, if small { layout } else { layout.without_gaps() })
 }
 
 /// A returned array is what the reference says; so is a refusal.
