@@ -14,7 +14,7 @@ use super::output::Filled;
 use super::panels::Panels;
 use super::walk::{Axes, Loop, Offsets, Walk};
 use crate::index::Policy;
-use crate::parallel::{self, Cost};
+use crate::parallel;
 use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 
@@ -54,7 +54,7 @@ impl<'id> Transfer<'_, 'id> {
             }
             let selection = Selection { indices, policy, untouched };
             let copied = |walk: &Walk| {
-                let parts = parallel::parts(cost(walk, self.copier.size));
+                let parts = parallel::parts(walk.cost(self.copier.size));
                 copy(self, Some(&selection), walk, parts)
             };
             if !copied(walk) || !rest.is_none_or(|rest| copied(&rest)) {
@@ -198,21 +198,6 @@ pub(super) fn copy(
         run.run(cut, parts);
     }
     !outside.into_inner()
-}
-
-/// The cost of copying what a walk iterates over, elements of `size` bytes.
-fn cost(walk: &Walk, size: usize) -> Cost {
-    let (rows, row) = (walk.rows(), walk.inner.len);
-    let cost = if walk.is_spread() { Cost::of_far(rows) } else { Cost::of_near(rows) };
-    let steps = [walk.inner.step.selected, walk.inner.step.listed];
-    cost.plus(cost_of_elements(rows, row, steps, size))
-}
-
-/// The cost of copying the elements of rows of `row` elements of `size` bytes, which have these steps
-/// in the two arrays, beyond the cost of finding the rows.
-pub(super) fn cost_of_elements(rows: usize, row: usize, steps: [isize; 2], size: usize) -> Cost {
-    let apart = if steps == [size as isize; 2] { 0 } else { rows.saturating_mul(row - 1) };
-    Cost::of_bytes(rows.saturating_mul(row * size)).plus(Cost::of_apart(apart))
 }
 
 /// Into how many bands (blocks of columns) to cut the innermost loop over entries where elements

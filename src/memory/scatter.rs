@@ -463,11 +463,9 @@ impl<'p> Pass<'p> {
         init: bool,
     ) -> Result<bool> {
         countable(entries(&walk.loops))?;
-        let summed = if init || reduction != Reduction::Mean { reduction } else { Reduction::Sum };
-        if let (Some(start), Some(once)) = (kernels.start(reduction), kernels.once(summed)) {
+        if let Some(once) = kernels.once(reduction, init) {
             if self.is_once(walk)? {
-                let kernels: &[&dyn Kernel] = if init { &[&once] } else { &[&start, &once] };
-                return Ok(self.run(walk, kernels));
+                return Ok(self.run(walk, &once.kernels()));
             }
         }
         let scattering = self.scattering;

@@ -2,9 +2,11 @@
 
 use std::any::TypeId;
 
+use smallvec::SmallVec;
+
 use super::apply::{Set, apply, apply_known, apply_singly};
 use super::transposed::run_by_rows;
-use super::wide::{Extent, Quotients, Significant, Wide, Widely};
+use super::wide::{Extent, OnceRun, Quotients, Significant, Wide, Widely};
 use crate::memory::indices::elements::{Action, Elements, Single, SingleRun};
 use crate::memory::tile::{Kernel, Known, KnownRun, Tile};
 use crate::reduction::{Arithmetic, Reduction};
@@ -92,14 +94,17 @@ impl Kernels {
         (self.narrow)(reduction)
     }
 
-    /// The kernel that combines targets with their updates where no target has two of them, for
-    /// reductions that accumulate beside their targets otherwise. Of a mean it is that of the update
-    /// and what the target holds.
-    pub(in crate::memory) fn once(&self, reduction: Reduction) -> Option<Narrow> {
+    /// How targets are combined with their updates where no target has two of them, for reductions
+    /// that accumulate beside their targets otherwise; `init` is whether the value that a target holds
+    /// takes part.
+    pub(in crate::memory) fn once(&self, reduction: Reduction, init: bool) -> Option<Once> {
         let extent = Extent { updates: 1, rows: false, bits: 0 };
-        let once = self.wide(reduction, extent)?.once?;
-        let (run, cost_factor) = (once.run, once.cost_factor);
-        Some(Narrow { run, known: None, single: None, any_order: None, cost_factor })
+        // The mean of a single value is its sum.
+        let reduction =
+            if reduction == Reduction::Mean && !init { Reduction::Sum } else { reduction };
+        let OnceRun { run, cost_factor } = self.wide(reduction, extent)?.once?;
+        let combine = Narrow { run, known: None, single: None, any_order: None, cost_factor };
+        Some(Once { start: self.start(reduction).filter(|_| !init), combine })
     }
 
     /// The kernel that writes the identity of the reduction to each selected element, for
@@ -136,6 +141,21 @@ impl Kernels {
     /// are divided.
     pub(in crate::memory) fn quotients(&self) -> Option<Quotients> {
         self.quotients
+    }
+}
+
+/// Combines targets with the only update of each.
+pub(in crate::memory) struct Once {
+    /// Writes the identity of the reduction first.
+    start: Option<Set>,
+    combine: Narrow,
+}
+
+impl Once {
+    /// The kernels to run one after the other.
+    pub(in crate::memory) fn kernels(&self) -> SmallVec<[&dyn Kernel; 2]> {
+        let start = self.start.iter().map(|start| start as &dyn Kernel);
+        start.chain([&self.combine as &dyn Kernel]).collect()
     }
 }
 

@@ -31,10 +31,10 @@ use dense::DenseRoll;
 use smallvec::SmallVec;
 
 use super::copy::{Transfer, Way};
-use super::gather::{copy, cost_of_elements};
+use super::gather::copy;
 use super::output::Filled;
 use super::strided::Layout;
-use super::walk::{Loop, Loops, Offsets, Walk};
+use super::walk::{Loop, Loops, Offsets, Walk, cost_of_rows};
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
@@ -273,6 +273,6 @@ fn rectangle(axes: &[RolledAxis], start: Offsets, mut number: usize) -> (Loops, 
 fn cost(axes: &[RolledAxis], size: usize) -> Cost {
     let Some((row, outer_axes)) = axes.split_last() else { return Cost::of_bytes(size) };
     let rows = outer_axes.iter().map(|axis| axis.len).fold(1, usize::saturating_mul);
-    let elements = cost_of_elements(rows, row.len, [row.from_stride, row.to_stride], size);
+    let elements = cost_of_rows(rows, row.len, [row.from_stride, row.to_stride], size);
     elements.plus(Cost::of_near(rows.saturating_mul(row.runs().count())))
 }

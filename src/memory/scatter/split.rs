@@ -100,7 +100,12 @@ pub(super) unsafe fn run(
         outside: &outside,
     };
     let row = walk.inner.len.saturating_mul(size);
-    let max_parts = parallel::parts(cost(walk, row).times(kernel.cost_factor()));
+    let mut cost = walk.cost(size).times(kernel.cost_factor());
+    if spread {
+        // Lines of the target that leave the caches are written back.
+        cost = cost.plus(Cost::of_bytes(walk.rows().saturating_mul(row)));
+    }
+    let max_parts = parallel::parts(cost);
     let cut = if max_parts == 1 { (Cut::Entries(1), 1) } else { cut(walk, row, max_parts) };
     // SAFETY: the caller upholds the invariant of `Run` (`# Safety`); `cut` keeps the order of
     // entries: it cuts a loop whose iterations select different elements, or cuts by targets, as
@@ -115,17 +120,6 @@ pub(super) unsafe fn run(
         }
     }
     !outside.into_inner()
-}
-
-/// The cost of a walk over rows of `row` bytes.
-fn cost(walk: &Walk, row: usize) -> Cost {
-    let rows = walk.rows();
-    let bytes = Cost::of_bytes(rows.saturating_mul(row));
-    if walk.is_spread() {
-        Cost::of_far(rows).plus(bytes.times(2))
-    } else {
-        Cost::of_near(rows).plus(bytes)
-    }
 }
 
 /// Runs a walk in which only loops over entries are long enough to be cut: by targets, so that

@@ -23,12 +23,14 @@
 //! The loops are then ordered by strides ([`order`]), not by axis, and two loops that are one
 //! longer loop in all three arrays are merged.
 
+mod cost;
 mod cursor;
 mod order;
 #[cfg(test)]
 mod tests;
 mod tiling;
 
+pub(super) use cost::cost_of_rows;
 pub(super) use cursor::{Cursor, iterations};
 pub(super) use order::{FEW, Order, Walk, is_far, is_inside, is_spread, merge};
 use smallvec::SmallVec;

@@ -60,7 +60,7 @@ impl Quotients {
 
 /// The function that combines a tile of targets with their only updates.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Once {
+pub(crate) struct OnceRun {
     pub(in crate::memory::combine) run: Run,
     /// [`Kernel::cost_factor`](crate::memory::tile::Kernel::cost_factor).
     pub(in crate::memory::combine) cost_factor: u64,
@@ -95,7 +95,7 @@ pub(crate) struct Wide {
     pub(super) rows: Option<Rows>,
     /// Combines targets with their only updates, for reductions that need no slot then. That of a
     /// mean is for the update and what the target holds.
-    pub(in crate::memory::combine) once: Option<Once>,
+    pub(in crate::memory::combine) once: Option<OnceRun>,
 }
 
 impl Wide {

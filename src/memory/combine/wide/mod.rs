@@ -43,7 +43,7 @@ use self::groups::{Group, GroupBuffers};
 pub(crate) use self::integers::significant;
 #[cfg(feature = "half")]
 pub(crate) use self::kinds::half;
-pub(in crate::memory) use self::kinds::{Extent, Wide};
+pub(in crate::memory) use self::kinds::{Extent, OnceRun, Wide};
 pub(crate) use self::kinds::{
     Quotients, Significant, Widely, large_integer, running, small_integer,
 };

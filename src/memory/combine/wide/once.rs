@@ -6,7 +6,7 @@ use half::{bf16, f16};
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 use super::halves::ScalarF16;
 use super::halves::{Bf16, Format};
-use super::kinds::Once;
+use super::kinds::OnceRun;
 use crate::memory::combine::apply::elements;
 use crate::memory::combine::kernels::Run;
 use crate::memory::combine::rows::{self, Combine};
@@ -20,13 +20,13 @@ pub(crate) trait CombineOnce {
     /// The function for a reduction, which combines in `f32`; none for minima and maxima. That of
     /// means is for two terms. On x86-64 it needs what
     /// [`Rows::can_run`](super::rows::Rows::can_run) asks for.
-    fn once(reduction: Reduction) -> Option<Once>;
+    fn once(reduction: Reduction) -> Option<OnceRun>;
 }
 
 macro_rules! once {
     ($($half:ty: $run:ident, $cost_factor:literal;)*) => {$(
         impl CombineOnce for $half {
-            fn once(reduction: Reduction) -> Option<Once> {
+            fn once(reduction: Reduction) -> Option<OnceRun> {
                 let run: Run = match reduction {
                     Reduction::Sum => $run::<Add>,
                     Reduction::Sub => $run::<Subtract>,
@@ -34,7 +34,7 @@ macro_rules! once {
                     Reduction::Mean => $run::<Average>,
                     Reduction::Min | Reduction::Max | Reduction::None => return None,
                 };
-                Some(Once { run, cost_factor: $cost_factor })
+                Some(OnceRun { run, cost_factor: $cost_factor })
             }
         }
     )*};

@@ -35,13 +35,15 @@ impl Marks {
 
     /// Moves updates to the front that need no sorting, since no other update has their target, and
     /// returns their number: those that alone have their mark, in their order, or all updates if they
-    /// are sorted already.
+    /// are sorted already and no two have the same target.
     pub(super) fn singles<K: Key>(&mut self, keys: &mut [K], bits: u32) -> usize {
         if keys.len() < FEWEST || self.most == 0 {
             return 0;
         }
+        let target = |key: K| key.parts(bits).0;
         if keys.is_sorted() {
-            return keys.len();
+            let distinct = keys.windows(2).all(|pair| target(pair[0]) < target(pair[1]));
+            return if distinct { keys.len() } else { 0 };
         }
         let count = words(keys.len()).min(self.most);
         self.words.clear();
@@ -49,7 +51,7 @@ impl Marks {
         let shift = u64::BITS - 6 - count.trailing_zeros();
         // Multiplied by 2^64 divided by the golden ratio, near offsets lie far apart.
         let place = |key: K| {
-            let hash = key.parts(bits).0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift;
+            let hash = target(key).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift;
             ((hash >> 6) as usize, 1_u64 << (hash & 63))
         };
         for &key in &*keys {
@@ -109,13 +111,15 @@ mod tests {
         }
     }
 
-    /// Updates that are sorted already stay as they are.
+    /// Updates that are sorted already stay as they are, and none is single if a target has several.
     #[test]
     fn sorted_updates_stay() {
-        let mut keys: Vec<u64> =
-            (0..200).map(|number| Key::new(number / 3, number as usize, 20)).collect();
-        let before = keys.clone();
-        assert_eq!(Marks::new(200).unwrap().singles(&mut keys, 20), 200);
-        assert_eq!(keys, before);
+        for (per_target, singles) in [(1, 200), (3, 0)] {
+            let mut keys: Vec<u64> =
+                (0..200).map(|number| Key::new(number / per_target, number as usize, 20)).collect();
+            let before = keys.clone();
+            assert_eq!(Marks::new(200).unwrap().singles(&mut keys, 20), singles);
+            assert_eq!(keys, before);
+        }
     }
 }

@@ -10,6 +10,7 @@ use super::touched::{Touched, TouchedBuffers};
 use super::{Building, SHORT_ROW};
 use crate::error::Result;
 use crate::memory::alloc::reserved;
+use crate::memory::combine::kernels::Once;
 use crate::memory::tile::{Kernel, Places, Tile};
 use crate::memory::walk::{Cursor, Loop, Loops, Offsets, iterations};
 use crate::parallel::{self, Cost};
@@ -147,6 +148,8 @@ struct Sparse<'s> {
     /// The number of pieces into which each row is cut, and of parts, which share out all pieces.
     pieces: usize,
     parts: usize,
+    /// The kernels for targets that have one update.
+    once: Option<Once>,
 }
 
 /// What one thread reduces a lane with.
@@ -177,7 +180,8 @@ impl<'s> Sparse<'s> {
         let most = if row.len <= SHORT_ROW { 1 } else { (row.len / MIN_PIECE).max(1) };
         let pieces = parts.div_ceil(rows.max(1)).min(most);
         let parts = parts.min(rows * pieces);
-        Sparse { building, wide, lanes, beside, batch, row, entries, count, pieces, parts }
+        let once = building.kernels.once(building.reduction, building.init);
+        Sparse { building, wide, lanes, beside, batch, row, entries, count, pieces, parts, once }
     }
 
     /// The most updates that are sorted together.
@@ -270,6 +274,14 @@ impl<'s> Sparse<'s> {
         let Pending { keys, places } = &mut *pending;
         let singles = marks.singles(keys, bits);
         keys[singles..].sort_unstable();
+        let pair = |&key: &K| {
+            let (above, number) = key.parts(bits);
+            let place = match evenly {
+                Some(step) => step.wrapping_mul(number as isize),
+                None => places[number],
+            };
+            (lowest.wrapping_add(above as usize as isize), place)
+        };
         // SAFETY: the lanes are this part's, the buffers are those of `buffers`, for rows of as many
         // elements (`pieces`). The keys are of offsets that indices in bounds select and of the
         // updates that have these indices, those of a target one after the other: single ones, then
@@ -277,14 +289,14 @@ impl<'s> Sparse<'s> {
         #[allow(unsafe_code)]
         unsafe {
             let mut touched = Touched::new(self.building, self.wide, (at, row), touched);
-            for &key in &*keys {
-                let (above, number) = key.parts(bits);
-                let place = match evenly {
-                    Some(step) => step.wrapping_mul(number as isize),
-                    None => places[number],
-                };
-                touched.push(lowest.wrapping_add(above as usize as isize), place);
+            let (singles, others) = keys.split_at(singles);
+            match &self.once {
+                Some(once) => {
+                    touched.combine_singles(&once.kernels(), singles.iter().map(pair));
+                }
+                None => touched.push_all(singles.iter().map(pair)),
             }
+            touched.push_all(others.iter().map(pair));
             touched.finish();
         }
     }

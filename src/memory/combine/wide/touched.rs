@@ -82,13 +82,23 @@ impl<'t> Touched<'t> {
         Touched { building, wide, row, first, listed, buffers, started: 0 }
     }
 
-    /// Adds an update. All updates of a target follow each other.
+    /// Adds updates, each given by the offset in bytes of its target, and its own. All updates of a
+    /// target follow each other.
     ///
     /// # Safety
-    /// `target` is the offset in bytes of what an index in bounds selects, and `place` that of its
-    /// update.
+    /// Each target is what an index in bounds selects, and each update is one that has this index.
     #[inline]
-    pub(super) unsafe fn push(&mut self, target: isize, place: isize) {
+    pub(super) unsafe fn push_all(&mut self, pairs: impl Iterator<Item = (isize, isize)>) {
+        // SAFETY: the caller's promise.
+        pairs.for_each(|(target, place)| unsafe { self.push(target, place) });
+    }
+
+    /// Adds an update.
+    ///
+    /// # Safety
+    /// That of [`push_all`](Self::push_all).
+    #[inline]
+    unsafe fn push(&mut self, target: isize, place: isize) {
         if self.buffers.targets.last() != Some(&target) {
             if self.buffers.targets.len() == self.buffers.max_targets {
                 self.finish();
@@ -101,6 +111,41 @@ impl<'t> Touched<'t> {
         let slots = self.slots_before(self.buffers.targets.len() - 1);
         self.buffers.slots.push(slots as isize);
         self.buffers.places.push(place);
+    }
+
+    /// Runs kernels over targets and updates that have no others, which need no slots.
+    ///
+    /// # Safety
+    /// That of [`push_all`](Self::push_all). All updates that were added have been accumulated, and
+    /// the kernels are for elements of the building.
+    pub(super) unsafe fn combine_singles(
+        &mut self,
+        kernels: &[&dyn Kernel],
+        pairs: impl Iterator<Item = (isize, isize)>,
+    ) {
+        let TouchedBuffers { slots: targets, places, .. } = &mut *self.buffers;
+        let Touched { building, row, first, listed, .. } = *self;
+        let inner = Steps { len: row.len, selected: row.step.selected, listed: row.step.listed };
+        let far = is_far(building.components, row.len);
+        let combine = |targets: &mut Vec<isize>, places: &mut Vec<isize>| {
+            let entries = (&targets[..], Places::Each(places));
+            let tile = Tile::of_entries((first, listed), entries, inner, building.size);
+            if far {
+                tile.prefetch_selected();
+            }
+            // SAFETY: the caller's promise.
+            kernels.iter().for_each(|kernel| unsafe { kernel.run(&tile) });
+            targets.clear();
+            places.clear();
+        };
+        for (target, place) in pairs {
+            if targets.len() == targets.capacity() {
+                combine(targets, places);
+            }
+            targets.push(target);
+            places.push(place);
+        }
+        combine(targets, places);
     }
 
     /// Accumulates the updates, writes the results to their targets, and starts anew.
