@@ -236,7 +236,7 @@ macro_rules! run {
 
 /// The kernel that replaces each target by `$combine` of it and its update, each index being
 /// resolved just before it is used: for single elements whose size in bytes matches `$sizes`. Other
-/// sizes, differences and products are not worth functions of their own.
+/// sizes and differences are not worth functions of their own.
 macro_rules! singly {
     ($sizes:pat, $element:ty, $waits:expr, $combine:expr) => {{
         #[allow(unsafe_code)]
@@ -281,7 +281,13 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
             run!(A::Ring, |held: A, update| A::narrow(A::add(held.widen(), update)))
         }
         Reduction::Sub => run!(A::Ring, |held: A, update| A::narrow(A::sub(held.widen(), update))),
-        Reduction::Prod => run!(A::Ring, |held: A, update| A::narrow(A::mul(held.widen(), update))),
+        Reduction::Prod => {
+            let waits = WAITS.filter(|_| !A::ANY_ORDER);
+            single = singly!(4 | 8, A::Ring, waits, |held, update| {
+                A::narrow(A::mul(held.widen(), update))
+            });
+            run!(A::Ring, |held: A, update| A::narrow(A::mul(held.widen(), update)))
+        }
         Reduction::None => return None,
     };
     let any_order = match reduction {
