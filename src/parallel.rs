@@ -9,6 +9,10 @@ use std::ops::Range;
 
 use crate::threshold::threshold;
 
+mod awake;
+
+pub(crate) use awake::Call;
+
 /// The estimated time of work on one thread, in picoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost(u64);
@@ -51,10 +55,17 @@ impl Cost {
     }
 }
 
-/// The least cost of a part, in picoseconds: waking a thread takes up to 10 µs. Were it half of that,
-/// a gather of 23 µs would take 15 µs on two threads while calls follow each other, but 32 where the
-/// caller does something else for 20 µs in between.
+/// The least cost of work, in picoseconds, for which sleeping threads are woken, which takes 10 to 40
+/// µs: a gather of 39 µs would take 52 on two threads where the caller did something else for 100 µs
+/// before, and one of 60 µs 67.
+const ASLEEP: u64 = threshold(150_000_000, 80_000) as u64;
+
+/// The same where threads are [awake]: a gather of 14 µs takes 8 on two threads.
+const AWAKE: u64 = threshold(20_000_000, 80_000) as u64;
+
+/// The least cost of a part, of which small work has but one for each thread.
 const MIN_PART: u64 = threshold(30_000_000, 40_000) as u64;
+const MIN_PART_OF_SMALL: u64 = AWAKE / 2;
 
 /// The largest number of parts for each thread: enough to balance threads of different speed, few
 /// enough that the overhead of parts is small.
@@ -63,19 +74,29 @@ const PARTS_PER_THREAD: usize = 4;
 /// The number of parts in which to split work of this cost.
 #[inline]
 pub(crate) fn parts(cost: Cost) -> usize {
-    if cost.0 < 2 * MIN_PART { 1 } else { parts_of_large(cost) }
+    if cost.0 < AWAKE { 1 } else { parts_of_large(cost) }
 }
 
 #[inline(never)]
 fn parts_of_large(cost: Cost) -> usize {
     match threads() {
         1 => 1,
-        threads => {
-            let parts = usize::try_from(cost.0 / MIN_PART).unwrap_or(usize::MAX);
-            // Fewer parts than threads have a thread each. Of more, all threads have as many: of five
-            // parts one of two threads would do three.
-            if parts < threads { parts } else { (parts / threads).min(PARTS_PER_THREAD) * threads }
-        }
+        threads => parts_for(cost, threads, awake::follows_call()),
+    }
+}
+
+/// The number of parts for several threads, which may be awake.
+fn parts_for(cost: Cost, threads: usize, awake: bool) -> usize {
+    if cost.0 < if awake { AWAKE } else { ASLEEP } {
+        return 1;
+    }
+    let parts = |least: u64| usize::try_from(cost.0 / least).unwrap_or(usize::MAX);
+    // Fewer parts than threads have a thread each. Of more, all threads have as many: of five parts
+    // one of two threads would do three.
+    match parts(MIN_PART) {
+        0..=1 => parts(MIN_PART_OF_SMALL).min(threads),
+        parts if parts < threads => parts,
+        parts => (parts / threads).min(PARTS_PER_THREAD) * threads,
     }
 }
 
@@ -179,7 +200,26 @@ fn join(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
 
 #[cfg(test)]
 mod tests {
-    use super::share;
+    use super::{
+        ASLEEP, AWAKE, Cost, MIN_PART, MIN_PART_OF_SMALL, PARTS_PER_THREAD, parts_for, share,
+    };
+
+    /// Parts are not too small, not too many, and all threads have as many, unless some have none.
+    #[test]
+    fn parts_are_shared_evenly() {
+        for threads in 2..20 {
+            for cost in (0..3000).map(|k| k * MIN_PART / 16) {
+                for (awake, least) in [(false, ASLEEP), (true, AWAKE)] {
+                    let parts = parts_for(Cost(cost), threads, awake);
+                    assert_eq!(parts > 1, cost >= least);
+                    assert!(parts == 1 || parts as u64 * MIN_PART_OF_SMALL <= cost);
+                    assert!(parts <= threads || parts as u64 * MIN_PART <= cost);
+                    assert!((1..=PARTS_PER_THREAD * threads).contains(&parts));
+                    assert!(parts < threads || parts.is_multiple_of(threads));
+                }
+            }
+        }
+    }
 
     /// Checks all lengths of the whole and numbers of parts below 256.
     #[test]

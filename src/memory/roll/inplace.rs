@@ -63,6 +63,7 @@ fn roll(array: &StridedMut<'_>, shifts: &[usize]) -> Result<()> {
     if array.layout().is_empty() || size == 0 || is_identity() || roll_tiny(array, shifts) {
         return Ok(());
     }
+    let _call = parallel::Call::begin();
     let RolledAxes { mut axes, start } = RolledAxes::new(shifts, array.layout(), array.layout());
     let separate_len = SEPARATE_ROW_MIN.div_ceil(size);
     // Unshifted axes merge with each other first, so that rows are as long as possible.

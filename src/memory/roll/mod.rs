@@ -165,6 +165,7 @@ impl<'id> Transfer<'_, 'id> {
     /// length unless both are 0.
     pub(crate) fn roll(self, shifts: &[usize]) -> Filled<'id> {
         if !self.roll_dense(shifts) && !self.to().is_empty() {
+            let _call = parallel::Call::begin();
             let mut rolled = RolledAxes::new(shifts, self.from(), self.to());
             rolled.axes.dedup_by(|inner, outer| inner.merge_into(outer));
             let (axes, start) = (&rolled.axes[..], rolled.start);
