@@ -14,6 +14,8 @@ pub(crate) struct Call(());
 impl Call {
     #[inline]
     pub(crate) fn begin() -> Self {
+        #[cfg(all(feature = "rayon", not(target_family = "wasm")))]
+        clock::begin_call();
         Call(())
     }
 }
@@ -41,11 +43,14 @@ mod clock {
     /// Microseconds, at most, between the end of a call and the beginning of one that follows it.
     const AT_ONCE: u32 = 10;
 
-    /// Whether some call is worth the time to look at the clock when it ends.
+    /// Whether the call that runs is worth the time to look at the clock when it ends.
     static IS_TIMED: AtomicBool = AtomicBool::new(false);
 
-    /// When the last timed call ended; at first long ago.
-    static LAST_END: AtomicU32 = AtomicU32::new(u32::MAX / 2);
+    /// When the last timed call ended.
+    static LAST_END: AtomicU32 = AtomicU32::new(0);
+
+    /// Whether that was just before the call that runs.
+    static IS_RECENT: AtomicBool = AtomicBool::new(false);
 
     /// Microseconds since some moment, modulo 2^32.
     fn now() -> u32 {
@@ -53,10 +58,24 @@ mod clock {
         START.get_or_init(Instant::now).elapsed().as_micros() as u32
     }
 
-    /// Whether a call that begins now follows another one at once. The end of this one is noted, too.
+    /// Most calls neither follow a timed call nor are timed: they do not look at the clock.
+    #[inline]
+    pub(super) fn begin_call() {
+        if IS_RECENT.load(Ordering::Relaxed) {
+            begin_after_timed_call();
+        }
+    }
+
+    #[cold]
+    fn begin_after_timed_call() {
+        let is_recent = now().wrapping_sub(LAST_END.load(Ordering::Relaxed)) <= AT_ONCE;
+        IS_RECENT.store(is_recent, Ordering::Relaxed);
+    }
+
+    /// Whether the call that runs has followed another one at once. Its end is noted, too.
     pub(crate) fn follows_call() -> bool {
         IS_TIMED.store(true, Ordering::Relaxed);
-        now().wrapping_sub(LAST_END.load(Ordering::Relaxed)) <= AT_ONCE
+        IS_RECENT.load(Ordering::Relaxed)
     }
 
     #[inline]
@@ -70,5 +89,6 @@ mod clock {
     fn end_timed_call() {
         IS_TIMED.store(false, Ordering::Relaxed);
         LAST_END.store(now(), Ordering::Relaxed);
+        IS_RECENT.store(true, Ordering::Relaxed);
     }
 }
