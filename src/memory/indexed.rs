@@ -197,7 +197,7 @@ impl Run<'_> {
         buffers: &mut Buffers<'_>,
     ) {
         let mut entries = entries;
-        if let Some(single) = self.single_kernel(nest, part) {
+        if let Some(single) = self.single_kernel(nest, &entries, part) {
             let done = self.run_singles(single, nest, base, entries.clone());
             // An index that is refused ends the walk.
             if done == entries.len() || self.policy == Policy::Refuse {

@@ -34,14 +34,24 @@ pub(super) struct SingleKernel {
     single: Single,
     /// The integer type as which indices are read.
     width: Width,
-    /// The innermost loops whose runs make one lane, if they do.
+    /// The innermost loops whose runs make one lane, if they do and no run is divided.
     joined: Option<Joined>,
 }
 
+/// Whether these entries are whole runs.
+fn are_whole(entries: &Range<usize>, run: usize) -> bool {
+    entries.start.is_multiple_of(run) && entries.end.is_multiple_of(run)
+}
+
 impl Run<'_> {
-    /// The kernel for single elements that resolves their indices itself, if there is one and both
-    /// indices and listed elements are contiguous.
-    pub(super) fn single_kernel(&self, nest: &[Loop], part: &Part) -> Option<SingleKernel> {
+    /// The kernel for single elements that resolves their indices itself, for these entries, if there
+    /// is one and both indices and listed elements are contiguous.
+    pub(super) fn single_kernel(
+        &self,
+        nest: &[Loop],
+        entries: &Range<usize>,
+        part: &Part,
+    ) -> Option<SingleKernel> {
         let single = self.kernel.single()?;
         let (run, indices) = (nest.last()?, self.indices?);
         let alone = self.walk.outer.len == 1
@@ -81,7 +91,7 @@ impl Run<'_> {
         let (width, joined) = match &self.walk.components[..] {
             [axis] => {
                 let width = indices.single_width(axis, run.step.indices)?;
-                let joined = Joined::of(nest, width);
+                let joined = Joined::of(nest, width).filter(|it| are_whole(entries, it.run));
                 (is_copied || combines(axis, joined.is_some())).then_some((width, joined))
             }
             #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -112,9 +122,6 @@ impl Run<'_> {
             _ => (TUPLES_FIRST, TUPLES_AT_ONCE),
         };
         let beside = nest.last().map_or(0, |run| run.step.selected);
-        let whole =
-            |run: usize| entries.start.is_multiple_of(run) && entries.end.is_multiple_of(run);
-        let joined = joined.filter(|it| whole(it.run));
         let short_runs = joined
             .and_then(|it| ShortRuns::of(&nest[it.first..], nest[it.first - 1].step.selected));
         // SAFETY: this is the update of all entries, which can be read (`Part`), of a size that
@@ -169,7 +176,9 @@ impl Run<'_> {
         let mut left = entries.len();
         // Whole runs are lanes, several of which are run at a time.
         let lanes = joined.or_else(|| match nest {
-            [_, .., run] if whole(run.len) => Some(Joined { first: nest.len() - 1, run: run.len }),
+            [_, .., run] if are_whole(&entries, run.len) => {
+                Some(Joined { first: nest.len() - 1, run: run.len })
+            }
             _ => None,
         });
         if let Some(Joined { first, run }) = lanes {
