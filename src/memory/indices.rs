@@ -201,9 +201,8 @@ impl<'a> Indices<'a> {
         let positions = self.positions?;
         let entries = walk.loops.iter().filter(|level| level.entries).map(|level| level.len);
         let all = entries.product::<usize>() * walk.components.len() == self.layout().len();
-        let shared = walk.loops.iter().all(|level| level.entries || !level.reads_indices());
         let same_axes = positions.are_along(walk.components.iter().map(|axis| axis.len));
-        if all && shared && same_axes { positions.counts().ok() } else { None }
+        if all && walk.shares_indices() && same_axes { positions.counts().ok() } else { None }
     }
 
     /// The plan that holds these indices, if one does.

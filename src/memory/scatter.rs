@@ -323,7 +323,7 @@ fn beside(walk: &Walk, kernels: &Kernels, reduction: Reduction) -> bool {
     let row = row.map(|row| row.len).fold(1, usize::saturating_mul);
     let slots = |lanes: usize| targets.saturating_mul(lanes.saturating_mul(size_of::<f32>()));
     let second = of_caches(|caches| caches.second, 1 << 10);
-    let fits = slots(row) <= 2 * second || slots(row.min(16)) <= second / 2;
+    let fits = slots(row) <= 2 * second || slots(row.min(combine::MIN_LANES)) <= second / 2;
     kernels.has_slots(reduction)
         && fits
         && walk.loops.iter().all(Loop::reads_indices)
@@ -445,21 +445,15 @@ impl<'p> Pass<'p> {
         /// The fewest lanes whose indices are counted once for all.
         const LANES: usize = threshold(8, 2);
         let (updates, targets) = (entries(&walk.loops), walk.targets());
-        let lanes = walk.loops.iter().filter(|level| !level.entries);
-        let shared = lanes.clone().all(|level| !level.reads_indices());
-        let lanes = lanes.map(|level| level.len).fold(1, usize::saturating_mul);
-        let cheap = || shared && lanes >= LANES && targets / 4 <= updates.saturating_mul(lanes / 8);
-        let counted = || {
-            let counts = self.counts(walk)?;
-            Ok(counts.is_some_and(|counts| counts.are_at_most_one()))
-        };
-        if updates <= 1 {
-            Ok(true)
-        } else if updates <= targets && cheap() {
-            counted()
-        } else {
-            Ok(false)
-        }
+        let lanes = walk.loops.iter().filter(|level| !level.entries).map(|level| level.len);
+        let lanes = lanes.fold(1, usize::saturating_mul);
+        let cheap = walk.shares_indices()
+            && lanes >= LANES
+            && targets / 4 <= updates.saturating_mul(lanes / 8);
+        Ok(updates <= 1
+            || updates <= targets
+                && cheap
+                && self.counts(walk)?.is_some_and(|counts| counts.are_at_most_one()))
     }
 
     /// Reductions that accumulate in buffers of their own and then write the target; in the target

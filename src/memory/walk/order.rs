@@ -138,6 +138,11 @@ impl Walk {
         iterations(&self.loops).saturating_mul(size.max(BYTES)) <= FEW * BYTES
     }
 
+    /// Whether all lanes have the same indices: no loop but those over entries reads any.
+    pub(in crate::memory) fn shares_indices(&self) -> bool {
+        self.loops.iter().all(|level| level.entries || !level.reads_indices())
+    }
+
     /// The number of targets that indices select among.
     pub(in crate::memory) fn targets(&self) -> usize {
         self.components.iter().map(|component| component.len).product()

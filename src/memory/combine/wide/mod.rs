@@ -76,7 +76,7 @@ fn alternating_slot_bytes() -> usize {
 
 /// Number of lanes of a group, at least, where adjacent lanes have adjacent
 /// indices: these are read a cache line at a time.
-const MIN_LANES: usize = threshold(16, 2);
+pub(in crate::memory) const MIN_LANES: usize = threshold(16, 2);
 
 /// The same where each index selects a whole row: each group reads all indices
 /// and a part of each row.
