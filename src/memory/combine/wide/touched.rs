@@ -25,6 +25,8 @@ pub(super) struct TouchedBuffers {
     /// Slots of the targets, and elements that short rows of targets hold.
     memory: SlotBuffer,
     held: SlotBuffer,
+    /// Whether rows are short, even the longest, so that their elements are held.
+    short: bool,
     max_targets: usize,
 }
 
@@ -33,13 +35,14 @@ impl TouchedBuffers {
     pub(super) fn new(wide: &Wide, updates: usize, row: usize) -> Result<Self> {
         let (most, slots) = (updates.min(MOST), row.saturating_mul(wide.slot).max(1));
         let max_targets = (separate_slot_bytes() / slots).clamp(1, most.max(1));
-        let elements = max_targets.checked_mul(row);
+        let (elements, short) = (max_targets.checked_mul(row), row <= SHORT_ROW);
         Ok(TouchedBuffers {
             targets: reserved(max_targets)?,
             slots: reserved(most)?,
             places: reserved(most)?,
             memory: slot_buffer(elements, wide.slot)?,
-            held: slot_buffer(if row <= SHORT_ROW { elements } else { Some(0) }, wide.element)?,
+            held: slot_buffer(if short { elements } else { Some(0) }, wide.element)?,
+            short,
             max_targets,
         })
     }
@@ -156,7 +159,7 @@ impl<'t> Touched<'t> {
         let init = building.init;
         // SAFETY: all slots were started (`add`), and the targets are this row's (`new`).
         unsafe {
-            if row.len <= SHORT_ROW {
+            if self.buffers.short {
                 let count = self.buffers.targets.len();
                 wide.finish(slots, held, building.size as isize, count * row.len, init);
                 self.copy::<false>(held, 0);
@@ -187,7 +190,7 @@ impl<'t> Touched<'t> {
         // are copied there before they are read. Slots are started before they are added to; the
         // offsets of updates are those of the caller of `push`.
         unsafe {
-            if row.len <= SHORT_ROW {
+            if self.buffers.short {
                 self.copy::<true>(held, started);
                 let held = held.wrapping_add(started * row.len * building.size);
                 wide.start(held, building.size as isize, slot_of(started), new * row.len);
