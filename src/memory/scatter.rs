@@ -372,10 +372,13 @@ fn is_sparse(walk: &Walk, beside: bool) -> bool {
     let within = |part: usize| {
         targets.saturating_mul(row) <= of_caches(|caches| caches.last, 1 << 14) / part
     };
+    let own_indices = walk.loops.iter().any(|level| !level.entries && level.reads_indices());
     let most_targets_per_update = match beside {
         true if inside && row >= VERY_LONG => 2,
         // The accumulators of a long row cost more than sorting.
         true if row > combine::SHORT_ROW => 4,
+        // Those of single elements in lanes take twice as long as those of one lane.
+        true if within(16) && row == 1 && own_indices => threshold(24, 4),
         true if within(16) => threshold((40 + 8 * row) / row, 4),
         true if within(4) => threshold((16 + 4 * row) / row, 4),
         true => threshold(((8 + row) / row).max(2), 4),

@@ -294,6 +294,9 @@ impl SlotPlan<'_> {
         let targets = self.building.targets();
         let lanes = iterations(&self.lanes) * self.row.len;
         let cost = Cost::of_near(updates.saturating_mul(lanes)).times(3);
+        // Slots of all targets are started and finished.
+        let bytes = self.wide.slot + self.building.size;
+        let cost = cost.plus(Cost::of_bytes(targets.saturating_mul(lanes).saturating_mul(bytes)));
         let parts = parallel::parts(cost).min(parallel::threads());
         let cuts = self.cut(parts, targets);
         let Cuts { around, blocks, bands, outer, depth, width, lanes, .. } = cuts;

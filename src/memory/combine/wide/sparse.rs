@@ -174,8 +174,9 @@ impl<'s> Sparse<'s> {
         let elements = Cost::of_near(updates.saturating_mul(row.len)).times(3);
         let cost = Cost::of_near(updates).times(30).plus(elements);
         let parts = parallel::parts(cost).min(parallel::threads());
-        let share = beside.len.div_ceil(parts.div_ceil(around.max(1)));
-        let batch = (BATCH / count.max(1)).clamp(1, share.max(1));
+        // Batches are of one length, so that all parts have as much to do.
+        let share = beside.len.div_ceil(parts.div_ceil(around.max(1))).max(1);
+        let batch = share.div_ceil(share.div_ceil((BATCH / count.max(1)).max(1)));
         let rows = around * beside.len.div_ceil(batch);
         let most = if row.len <= SHORT_ROW { 1 } else { (row.len / MIN_PIECE).max(1) };
         let pieces = parts.div_ceil(rows.max(1)).min(most);
