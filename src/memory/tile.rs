@@ -66,6 +66,8 @@ pub(super) struct Tile<'t> {
     pub(super) offset_step: isize,
     /// Whether the whole listed array is so large that prefetching it pays.
     pub(super) long: bool,
+    /// The number of iterations of the outer loop of the whole walk, whatever part of it this is.
+    pub(super) iterations: usize,
     /// The indices that are read after this tile.
     pub(super) next: NextIndices,
 }
@@ -135,6 +137,7 @@ impl<'t> Tile<'t> {
             spread,
             offset_step: 0,
             long: false,
+            iterations: walk.outer.len,
             next: NextIndices::NONE,
         }
     }
@@ -157,6 +160,7 @@ impl<'t> Tile<'t> {
             spread: false,
             offset_step: 0,
             long: false,
+            iterations: 1,
             next: NextIndices::NONE,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Avx2, is_long, prefetch_ahead};
+use super::{Avx2, prefetch_ahead};
 use crate::index::{Meaning, Policy};
 use crate::memory::indices::NOWHERE;
 use crate::memory::indices::tuples::Visit;
@@ -20,12 +20,12 @@ use crate::memory::walk::Component;
 /// [`Policy::Skip`], the tuple's offset is [`NOWHERE`]. Otherwise it is the nearest position of the
 /// axis or, for a number that does not fit 32 bits, any position of it.
 ///
-/// `K` is 2 or 3; numbers have 4 or 8 bytes; lengths of axes are at least 1, and lengths and steps
+/// If `long`, numbers are prefetched. `K` is 2 or 3; numbers have 4 or 8 bytes; lengths of axes are at least 1, and lengths and steps
 /// less than 2^31.
 #[inline]
 pub(in crate::memory) fn tuples<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
     _proof: Avx2,
-    numbers: &[I],
+    (numbers, long): (&[I], bool),
     signed: bool,
     axes: &[Component; K],
     policy: Policy,
@@ -34,13 +34,13 @@ pub(in crate::memory) fn tuples<I: Copy + Default + Into<i64>, const K: usize, V
     // SAFETY: the processor has AVX2, by the invariant of `Avx2`.
     #[allow(unsafe_code)]
     unsafe {
-        wide::<I, K, V>(numbers, signed, axes, policy, visit)
+        wide::<I, K, V>((numbers, long), signed, axes, policy, visit)
     }
 }
 
 #[target_feature(enable = "avx2")]
 fn wide<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
-    numbers: &[I],
+    (numbers, long): (&[I], bool),
     signed: bool,
     axes: &[Component; K],
     policy: Policy,
@@ -67,7 +67,6 @@ fn wide<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
     let (mut any_outside, mut any_excess) = (zero, zero);
     // The last tuples may be fewer than four: they are padded by zeros, which are in bounds.
     let (mut rest, mut padded) = (numbers, [I::default(); 12]);
-    let long = is_long(size_of_val(numbers));
     while !rest.is_empty() {
         let block = match rest.get(..4 * K) {
             Some(block) => block,

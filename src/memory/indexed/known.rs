@@ -48,7 +48,7 @@ impl Run<'_> {
     /// the entries 0, 1, 2, ...
     fn known_elements(&self, kernel: KnownRun, positions: &[u32], entries: Option<&[u32]>) {
         let (walk, far) = (self.walk, self.walk.is_far());
-        let long = cpu::is_long(positions.len().saturating_mul(size_of::<u32>() + self.size));
+        let long = cpu::is_long(walk.entries().saturating_mul(size_of::<u32>() + self.size));
         let selected = self.selected.wrapping_offset(walk.base.selected);
         let mut listed = self.listed.wrapping_offset(walk.base.listed).cast_const();
         let mut entries = entries.map(|entries| entries.chunks(BLOCK));

@@ -17,7 +17,7 @@ use std::mem::MaybeUninit;
 use super::Indices;
 use super::short_runs::ShortRuns;
 use crate::index::Meaning;
-use crate::memory::cpu::{is_long, of_caches, prefetch_ahead, prefetch_line};
+use crate::memory::cpu::{of_caches, prefetch_ahead, prefetch_line};
 use crate::memory::walk::{Component, Offsets};
 use crate::threshold::threshold;
 
@@ -138,6 +138,8 @@ pub(in crate::memory) struct Elements<'e> {
     /// Whether all listed elements are one [repeated](super::repeated::Repeated) value, which is only
     /// read.
     pub(in crate::memory) repeated: bool,
+    /// Whether the whole walk has so many indices and listed elements that prefetching them pays.
+    pub(in crate::memory) long: bool,
 }
 
 impl Indices<'_> {
@@ -269,8 +271,6 @@ impl Elements<'_> {
         block_len: usize,
         visit: impl Fn(&[I], (*mut u8, *mut u8)) -> bool,
     ) -> bool {
-        let long =
-            is_long(self.lanes.saturating_mul(self.count).saturating_mul(size_of::<I>() + size));
         let mut all = true;
         for lane in 0..self.lanes {
             let at = Offsets::ZERO.after(lane, self.step);
@@ -284,7 +284,7 @@ impl Elements<'_> {
                     Beside::Each(beside) => (beside.wrapping_mul(block.len() as isize), 0),
                     Beside::Runs(runs) => (runs.advance, runs.advance.unsigned_abs()),
                 };
-                if long {
+                if self.long {
                     prefetch_lists(
                         (block.as_ptr().cast(), size_of_val(block)),
                         (listed, size * block.len()),

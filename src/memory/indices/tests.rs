@@ -185,6 +185,7 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
         selected: all.as_mut_ptr().cast(),
         listed: list.as_mut_ptr().cast(),
         repeated: false,
+        long: count > 50,
     };
     // SAFETY: `single_width` allows the indices, and the axis and the list are as long as the lanes
     // and their indices require.
@@ -216,6 +217,7 @@ fn longer_blocks_are_refused() {
         selected: std::ptr::null_mut(),
         listed: std::ptr::null_mut(),
         repeated: false,
+        long: false,
     };
     elements.axis().each(&[7_u32; BLOCK + 1], |_, _| ());
 }
@@ -296,6 +298,7 @@ fn short_runs_of_rows() {
                 selected: selected.as_mut_ptr().cast(),
                 listed: listed.as_mut_ptr().cast(),
                 repeated: false,
+                long: false,
             };
             // SAFETY: there is a listed element for each index, and a row for each run, which is so
             // wide that each index of the run can select all of the axis beside the one before it.
@@ -462,6 +465,7 @@ fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &
             selected: array.as_mut_ptr(),
             listed: list.as_mut_ptr(),
             repeated: false,
+            long: count > 50,
         };
         // SAFETY: the axes reach no further than the array, and the list has an element of `bytes`
         // bytes for each tuple.

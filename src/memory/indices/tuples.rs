@@ -5,7 +5,7 @@ use std::mem::{MaybeUninit, take};
 use super::elements::{Action, Elements, Single, Width};
 use super::{Indices, Lane};
 use crate::index::Policy;
-use crate::memory::cpu::{self, Avx2};
+use crate::memory::cpu::{self, Avx2, is_long};
 use crate::memory::walk::{Component, Offsets};
 
 /// Receives the offsets that tuples select, in the order of the tuples.
@@ -66,6 +66,8 @@ pub(in crate::memory) struct Tuples<'t> {
     count: usize,
     width: Width,
     axes: &'t [Component],
+    /// Whether prefetching the numbers pays.
+    long: bool,
 }
 
 impl Indices<'_> {
@@ -97,7 +99,8 @@ impl Indices<'_> {
         axes: &'t [Component],
     ) -> Option<Tuples<'t>> {
         let width = self.tuple_width(lane.step, axes)?;
-        Some(Tuples { proof: Avx2::detect()?, first: lane.start, count, width, axes })
+        let long = is_long(count.saturating_mul(axes.len() * self.kind.size));
+        Some(Tuples { proof: Avx2::detect()?, first: lane.start, count, width, axes, long })
     }
 }
 
@@ -173,7 +176,7 @@ pub(in crate::memory) unsafe fn copy(
     let mut inside = true;
     for lane in 0..elements.lanes {
         let at = Offsets::ZERO.after(lane, elements.step);
-        let &Elements { count, width, axes, .. } = elements;
+        let &Elements { count, width, axes, long, .. } = elements;
         let first = elements.indices.wrapping_offset(at.indices);
         let copy = CopyElements {
             size: single.size,
@@ -181,7 +184,7 @@ pub(in crate::memory) unsafe fn copy(
             selected: elements.selected.wrapping_offset(at.selected),
             listed: elements.listed.wrapping_offset(at.listed),
         };
-        inside &= Tuples { proof, first, count, width, axes }.visit(policy, copy);
+        inside &= Tuples { proof, first, count, width, axes, long }.visit(policy, copy);
     }
     inside
 }
@@ -229,9 +232,9 @@ impl Tuples<'_> {
         #[allow(unsafe_code)]
         let numbers = unsafe { std::slice::from_raw_parts(self.first.cast::<I>(), count) };
         if let Ok(axes) = <&[Component; 2]>::try_from(self.axes) {
-            return cpu::tuples(self.proof, numbers, signed, axes, policy, visit);
+            return cpu::tuples(self.proof, (numbers, self.long), signed, axes, policy, visit);
         }
         let axes = <&[Component; 3]>::try_from(self.axes).expect("tuples of two numbers or three");
-        cpu::tuples(self.proof, numbers, signed, axes, policy, visit)
+        cpu::tuples(self.proof, (numbers, self.long), signed, axes, policy, visit)
     }
 }
