@@ -9,6 +9,7 @@ use crate::arguments::{AsArrayMut, AsArrayRef};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::memory::{Folding, Indices, Kernels, Scattering};
+use crate::parallel;
 use crate::reduction::{self, Combining, Reduction};
 use crate::roll::{copy_over, standard_copy};
 
@@ -32,6 +33,7 @@ where
     D: Dimension,
     U: Dimension,
 {
+    let _call = parallel::Call::begin();
     let combining = attributes.combining();
     let kernels = reduction::of::<A>(combining.reduction)?;
     let plan = &attributes.plan(data.shape(), indices, updates.shape());
@@ -55,6 +57,7 @@ where
     T: AsArrayMut<Elem: Clone + Send + Sync> + ?Sized,
     U: Dimension,
 {
+    let _call = parallel::Call::begin();
     let combining = attributes.combining();
     let kernels = reduction::of::<T::Elem>(combining.reduction)?;
     let shape = target.as_array().shape();
@@ -95,6 +98,7 @@ where
     U: Dimension,
     F: Fn(&mut T::Elem, &V) + Sync,
 {
+    let _call = parallel::Call::begin();
     let shape = target.as_array().shape();
     let plan = &attributes.plan(shape, indices, updates.shape());
     let plan = plan.as_ref().map_err(Error::clone)?;

@@ -21,7 +21,6 @@ use super::tile::Kernel;
 use super::walk::{Axes, Components, Loop, Offsets, Order, Walk, is_inside};
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::parallel;
 use crate::reduction::Reduction;
 use crate::sync::AtomicBool;
 use crate::threshold::threshold;
@@ -129,7 +128,6 @@ impl<'a> Scattering<'a> {
         untouched: bool,
         name: impl FnOnce(&mut Axes<'_>),
     ) -> Result<bool> {
-        let _call = parallel::Call::begin();
         let mut axes =
             Axes::new(*self.target.layout(), Some(*self.indices.layout()), *self.updates.layout());
         name(&mut axes);

@@ -254,7 +254,9 @@ pub(super) unsafe fn all_same<I: Meaning>(lane: Lane, count: usize) -> bool {
     // SAFETY: upheld by the caller.
     let indices = unsafe { std::slice::from_raw_parts(lane.start.cast::<I>(), count) };
     let first = indices[0];
-    indices.iter().fold(true, |same, &index| same & (index == first))
+    // No branch within a block, which is vectorised; a long row mostly ends with its first block.
+    let same = |block: &[I]| block.iter().fold(true, |same, &index| same & (index == first));
+    indices.chunks(BLOCK).all(same)
 }
 
 /// Whether the `count` indices of a lane are sorted and not negative:
