@@ -108,20 +108,21 @@ unsafe fn long<const GATHER: bool>(tile: &Tile<'_>) {
 
 /// Of rows of more bytes only the first cache lines are prefetched: a whole row would evict lines
 /// that are in use.
-const PREFETCHED_ROW_MAX: usize = threshold(10 << 10, 400);
+pub(in crate::memory) const PREFETCHED_ROW_MAX: usize = threshold(10 << 10, 400);
 
 /// Whether a long row is copied in blocks of 64 bytes, and not by `memcpy`.
 ///
-/// Pieces that are shorter than a block occur where threads share a row. Of megabytes, `memcpy`
-/// writes several pages at a time, or without reading the overwritten lines: 40 MB into fresh
-/// memory take 5.8 ms in blocks and 4.7 by `memcpy`, on two threads 4.7 and 3.7. But `memcpy` may
-/// be `rep movsb`, which is slower by far where `to` is a few bytes after `from` modulo a page
-/// ([`copy`]).
+/// Pieces that are shorter than a block occur where threads share a row. `memcpy` writes long rows
+/// without reading the overwritten lines: 42 rows of 150 KB in each of two slices take 217 µs in
+/// blocks and 188 by `memcpy`, on two threads 143 and 88. Rows that follow each other in memory, as
+/// those of rolls, are as fast in blocks as long as they are short. But `memcpy` may be `rep movsb`,
+/// which is slower by far where `to` is a few bytes after `from` modulo a page ([`copy`]).
 #[inline(always)]
-fn is_in_blocks(from: *const u8, to: *const u8, bytes: usize) -> bool {
-    let is_large = || bytes >= cpu::of_caches(|caches| caches.last / 16, 1 << 10);
+fn is_in_blocks(from: *const u8, to: *const u8, bytes: usize, spread: bool) -> bool {
+    const LARGE: usize = threshold(64 << 10, 1 << 10);
+    let is_large = bytes > if spread { PREFETCHED_ROW_MAX } else { LARGE };
     let just_after = || (1..64).contains(&(to.addr().wrapping_sub(from.addr()) % 4096));
-    bytes >= 64 && (!is_large() || just_after())
+    bytes >= 64 && (!is_large || just_after())
 }
 
 /// Copies rows of more than 256 bytes, or parts of rows.
@@ -136,7 +137,7 @@ unsafe fn long_rows<const GATHER: bool>(tile: &Tile<'_>) {
     // SAFETY: the caller's promise, for each row.
     let copy = |selected: *mut u8, listed: *mut u8| unsafe {
         let (from, to) = from_to::<GATHER>(selected, listed);
-        if is_in_blocks(from, to, bytes) {
+        if is_in_blocks(from, to, bytes, tile.spread) {
             copy_by_lines(from, to, bytes, |at| tile.prefetch_list(listed.wrapping_add(at), 1));
         } else {
             from.copy_to_nonoverlapping(to, bytes);
