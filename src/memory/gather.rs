@@ -13,6 +13,7 @@ use super::indexed::{Cut, Run, is_chunk, unit};
 use super::indices::{CHUNK, Indices};
 use super::output::Filled;
 use super::panels::Panels;
+use super::strided::Layout;
 use super::walk::{Axes, Loop, Offsets, Walk};
 use crate::index::Policy;
 use crate::parallel;
@@ -131,17 +132,17 @@ impl<'id> Transfer<'_, 'id> {
 /// The least size in bytes of rows that are written by non-temporal stores.
 const STREAMED_ROW: usize = threshold(1 << 10, 32);
 
-/// Whether a result of `bytes` bytes, in rows of `row` bytes, had better stay in the last-level cache,
-/// which it fits: long rows, which `memcpy` writes without reading the overwritten lines, in several
-/// parts or out of a source that stays there, too.
+/// Whether a result in rows of `row` bytes had better stay in the last-level cache, which it fits: long
+/// rows, which `memcpy` writes without reading the overwritten lines, in several parts or out of a
+/// source that stays there, too.
 ///
 /// 51 of 18 rows of 392 KB take 446 µs by non-temporal stores and 308 so, on two threads 444 and 167;
 /// 1000 of 2000 rows of 20 KB 480 and 690, on two threads 511 and 377.
-fn stays_cached(transfer: &Transfer<'_, '_>, (row, bytes): (usize, usize), parts: usize) -> bool {
-    let source = transfer.from().len().saturating_mul(transfer.copier.size);
+fn stays_cached(transfer: &Transfer<'_, '_>, row: usize, parts: usize) -> bool {
+    let bytes = |array: &Layout<'_>| array.len().saturating_mul(transfer.copier.size);
     row > PREFETCHED_ROW_MAX
-        && bytes < of_caches(|caches| caches.last, 2 << 10)
-        && (parts > 1 || source <= of_caches(|caches| caches.last / 4, 256))
+        && bytes(transfer.to()) < of_caches(|caches| caches.last, 2 << 10)
+        && (parts > 1 || bytes(transfer.from()) <= of_caches(|caches| caches.last / 4, 256))
 }
 
 /// What a gather selects by.
@@ -178,7 +179,7 @@ pub(super) fn copy(
     let rows = walk.rows();
     let bytes = rows.saturating_mul(row);
     let streamed = row >= STREAMED_ROW
-        && !stays_cached(transfer, (row, bytes), parts)
+        && !stays_cached(transfer, row, parts)
         && match selection {
             Some(_) => is_streamed(bytes),
             None => is_past(bytes, transfer),
