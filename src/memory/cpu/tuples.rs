@@ -20,8 +20,8 @@ use crate::memory::walk::Component;
 /// [`Policy::Skip`], the tuple's offset is [`NOWHERE`]. Otherwise it is the nearest position of the
 /// axis or, for a number that does not fit 32 bits, any position of it.
 ///
-/// If `long`, numbers are prefetched. `K` is 2 or 3; numbers have 4 or 8 bytes; lengths of axes are at least 1, and lengths and steps
-/// less than 2^31.
+/// If `long`, numbers are prefetched. `K` is 2 or 3; numbers have 4 or 8 bytes; lengths of axes are
+/// at least 1, and lengths and steps less than 2^31.
 #[inline]
 pub(in crate::memory) fn tuples<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
     _proof: Avx2,
