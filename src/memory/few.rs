@@ -197,7 +197,7 @@ impl<'a> Few<'a> {
             spread: is_spread(components),
             offset_step: 0,
             long: false,
-            iterations: around,
+            all_iterations: around,
             next: NextIndices::NONE,
         };
         if tile.spread && is_far(components, row) {

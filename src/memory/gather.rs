@@ -4,7 +4,7 @@
 //! for k in entries { output[k] = data[indices[k]] }
 //! ```
 
-use super::copy::rows::PREFETCHED_ROW_MAX;
+use super::copy::rows::are_large;
 use super::copy::stage::is_past;
 use super::copy::{Transfer, Way};
 use super::cpu::{LINE, is_streamed, of_caches};
@@ -132,16 +132,14 @@ impl<'id> Transfer<'_, 'id> {
 /// The least size in bytes of rows that are written by non-temporal stores.
 const STREAMED_ROW: usize = threshold(1 << 10, 32);
 
-/// Whether a result in rows of `row` bytes had better stay in the last-level cache, which it fits: long
-/// rows, which `memcpy` writes without reading the overwritten lines, in several parts or out of a
-/// source that stays there, too.
+/// Whether a result in [large](are_large) rows had better stay in the last-level cache, which it fits: in
+/// several parts, or out of a source that stays there, too.
 ///
 /// 51 of 18 rows of 392 KB take 446 µs by non-temporal stores and 308 so, on two threads 444 and 167;
 /// 1000 of 2000 rows of 20 KB 480 and 690, on two threads 511 and 377.
-fn stays_cached(transfer: &Transfer<'_, '_>, row: usize, parts: usize) -> bool {
+fn stays_cached(transfer: &Transfer<'_, '_>, parts: usize) -> bool {
     let bytes = |array: &Layout<'_>| array.len().saturating_mul(transfer.copier.size);
-    row > PREFETCHED_ROW_MAX
-        && bytes(transfer.to()) < of_caches(|caches| caches.last, 2 << 10)
+    bytes(transfer.to()) < of_caches(|caches| caches.last, 2 << 10)
         && (parts > 1 || bytes(transfer.from()) <= of_caches(|caches| caches.last / 4, 256))
 }
 
@@ -179,7 +177,7 @@ pub(super) fn copy(
     let rows = walk.rows();
     let bytes = rows.saturating_mul(row);
     let streamed = row >= STREAMED_ROW
-        && !stays_cached(transfer, row, parts)
+        && !(are_large(row, spread) && stays_cached(transfer, parts))
         && match selection {
             Some(_) => is_streamed(bytes),
             None => is_past(bytes, transfer),

@@ -67,7 +67,7 @@ pub(super) struct Tile<'t> {
     /// Whether the whole listed array is so large that prefetching it pays.
     pub(super) long: bool,
     /// The number of iterations of the outer loop of the whole walk, whatever part of it this is.
-    pub(super) iterations: usize,
+    pub(super) all_iterations: usize,
     /// The indices that are read after this tile.
     pub(super) next: NextIndices,
 }
@@ -137,7 +137,7 @@ impl<'t> Tile<'t> {
             spread,
             offset_step: 0,
             long: false,
-            iterations: walk.outer.len,
+            all_iterations: walk.outer.len,
             next: NextIndices::NONE,
         }
     }
@@ -160,7 +160,7 @@ impl<'t> Tile<'t> {
             spread: false,
             offset_step: 0,
             long: false,
-            iterations: 1,
+            all_iterations: 1,
             next: NextIndices::NONE,
         }
     }

@@ -390,7 +390,7 @@ mod tests {
                     spread,
                     offset_step: 0,
                     long: false,
-                    iterations: 2,
+                    all_iterations: 2,
                     next: NextIndices::NONE,
                 };
                 // SAFETY: all these rows are in the two vectors, which do not overlap, and have

@@ -108,21 +108,28 @@ unsafe fn long<const GATHER: bool>(tile: &Tile<'_>) {
 
 /// Of rows of more bytes only the first cache lines are prefetched: a whole row would evict lines
 /// that are in use.
-pub(in crate::memory) const PREFETCHED_ROW_MAX: usize = threshold(10 << 10, 400);
+const PREFETCHED_ROW_MAX: usize = threshold(10 << 10, 400);
+
+/// Whether rows of `bytes` bytes are copied by `memcpy`, and not in blocks of 64 bytes ([`is_in_blocks`]
+/// knows exceptions). `spread` is that of a [`Tile`].
+///
+/// `memcpy` writes long rows without reading the overwritten lines: 42 rows of 150 KB in each of two
+/// slices take 217 µs in blocks and 188 by `memcpy`, on two threads 143 and 88. Rows that follow each
+/// other in memory, as those of rolls, are as fast in blocks as long as they are short.
+#[inline(always)]
+pub(in crate::memory) fn are_large(bytes: usize, spread: bool) -> bool {
+    const LARGE: usize = threshold(64 << 10, 1 << 10);
+    bytes > if spread { PREFETCHED_ROW_MAX } else { LARGE }
+}
 
 /// Whether a long row is copied in blocks of 64 bytes, and not by `memcpy`.
 ///
-/// Pieces that are shorter than a block occur where threads share a row. `memcpy` writes long rows
-/// without reading the overwritten lines: 42 rows of 150 KB in each of two slices take 217 µs in
-/// blocks and 188 by `memcpy`, on two threads 143 and 88. Rows that follow each other in memory, as
-/// those of rolls, are as fast in blocks as long as they are short. But `memcpy` may be `rep movsb`,
+/// Pieces that are shorter than a block occur where threads share a row. `memcpy` may be `rep movsb`,
 /// which is slower by far where `to` is a few bytes after `from` modulo a page ([`copy`]).
 #[inline(always)]
 fn is_in_blocks(from: *const u8, to: *const u8, bytes: usize, spread: bool) -> bool {
-    const LARGE: usize = threshold(64 << 10, 1 << 10);
-    let is_large = bytes > if spread { PREFETCHED_ROW_MAX } else { LARGE };
     let just_after = || (1..64).contains(&(to.addr().wrapping_sub(from.addr()) % 4096));
-    bytes >= 64 && (!is_large || just_after())
+    bytes >= 64 && (!are_large(bytes, spread) || just_after())
 }
 
 /// Copies rows of more than 256 bytes, or parts of rows.

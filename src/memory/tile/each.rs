@@ -122,7 +122,7 @@ impl Tile<'_> {
         let (entries, iterations) = (self.offsets.len(), self.outer.len);
         let step = self.outer.selected.unsigned_abs();
         if entries >= ENTRIES {
-            let far = step >= FAR && cpu::is_long(step.saturating_mul(self.iterations));
+            let far = step >= FAR && cpu::is_long(step.saturating_mul(self.all_iterations));
             return far.then(|| Way::Prefetching((cpu::STREAM / step).max(1)));
         }
         match (iterations >= MANY, entries) {
@@ -276,7 +276,7 @@ impl Tile<'_> {
         // Out-of-order execution reaches the next single elements.
         let far = self.inner.len > 1
             && self.outer.selected.unsigned_abs() >= FAR
-            && cpu::is_long(lines.saturating_mul(self.iterations).saturating_mul(64));
+            && cpu::is_long(lines.saturating_mul(self.all_iterations).saturating_mul(64));
         if block < 2 || self.outer.len <= block || !far {
             return run(self);
         }
@@ -446,7 +446,7 @@ mod tests {
                     spread: false,
                     offset_step: even,
                     long: false,
-                    iterations: outer,
+                    all_iterations: outer,
                     next: NextIndices::NONE,
                 };
                 let visited = RefCell::new(vec![]);
