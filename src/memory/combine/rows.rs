@@ -6,14 +6,17 @@ use crate::memory::tile::{Places, Tile};
 /// Prefetch distance of targets: number of rows ahead of the row being combined.
 pub(super) const TARGETS_AHEAD: usize = 16;
 
-/// Bytes of targets prefetched ahead, at most: a part of L1.
+/// Bytes of targets prefetched ahead, at most: a part of L1; and of one target: the hardware
+/// prefetches the rest of it, and lines of long rows would be evicted before they are used.
 const TARGETS_AHEAD_BYTES: usize = 8 << 10;
+const TARGET_AHEAD_BYTES: usize = 2 << 10;
 
 /// Prefetch distance of updates that come from memory and do not follow each other, and bytes
 /// prefetched ahead, at most. They are prefetched into L2, since more lines can be in flight to
 /// L2 than to L1.
 const UPDATES_AHEAD: usize = 32;
 const UPDATES_AHEAD_BYTES: usize = 32 << 10;
+const UPDATE_AHEAD_BYTES: usize = 4 << 10;
 
 /// Bytes of the blocks that rows are combined in; rows shorter than `BLOCK` are combined in blocks
 /// of `SMALL_BLOCK`, rows shorter than that element by element.
@@ -126,6 +129,12 @@ unsafe fn rows<A: Copy, U: Copy, const BYTES: usize>(tile: &Tile<'_>, combine: i
     }
 }
 
+/// The prefetch distance of targets of `bytes` bytes in rows.
+#[inline(always)]
+fn targets_ahead(bytes: usize) -> usize {
+    (TARGETS_AHEAD_BYTES / bytes).clamp(1, TARGETS_AHEAD)
+}
+
 /// Combines rows that are contiguous in both arrays, in blocks of `N` elements.
 ///
 /// # Safety
@@ -142,7 +151,7 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: im
         return unsafe { runs_of::<A, U, N>(tile, combine) };
     }
     let bytes = len * size_of::<A>();
-    let targets_ahead = (TARGETS_AHEAD_BYTES / bytes).clamp(1, TARGETS_AHEAD);
+    let (targets_ahead, target_bytes) = (targets_ahead(bytes), bytes.min(TARGET_AHEAD_BYTES));
     let updates_ahead = if tile.spread {
         (UPDATES_AHEAD_BYTES / bytes).clamp(TARGETS_AHEAD, UPDATES_AHEAD)
     } else {
@@ -166,7 +175,7 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: im
                             tile.prefetch_list(listed, rows_per_prefetch * bytes);
                         }
                         let later = offsets[(k + targets_ahead).min(last)];
-                        cpu::prefetch_all(selected.wrapping_offset(later), bytes);
+                        cpu::prefetch_all(selected.wrapping_offset(later), target_bytes);
                         let target = selected.wrapping_offset(offset).cast();
                         let updates = Updates::single(listed.cast());
                         combine_row::<A, U, N, false>(target, updates, len, combine);
@@ -176,12 +185,12 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: im
                 Places::Each(places) => {
                     for (k, (&offset, &place)) in offsets.iter().zip(places).enumerate() {
                         let later = offsets[(k + targets_ahead).min(last)];
-                        cpu::prefetch_all(selected.wrapping_offset(later), bytes);
+                        cpu::prefetch_all(selected.wrapping_offset(later), target_bytes);
                         // These updates do not follow each other, and where targets are spread
                         // over much memory, updates come from memory.
                         let later = listed.wrapping_offset(places[(k + updates_ahead).min(last)]);
                         if tile.spread {
-                            cpu::prefetch_l2(later, bytes);
+                            cpu::prefetch_l2(later, bytes.min(UPDATE_AHEAD_BYTES));
                         } else {
                             cpu::prefetch_all(later, bytes);
                             cpu::prefetch_line(later.wrapping_add(bytes - 1));
@@ -208,13 +217,14 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: im
 unsafe fn runs_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: impl Combine<A, U>) {
     let bytes = tile.inner.len * size_of::<A>();
     let max_rows = (RUN_BYTES / bytes).clamp(2, 16);
+    let (ahead, target_bytes) = (targets_ahead(bytes), bytes.min(TARGET_AHEAD_BYTES));
     for iteration in 0..tile.outer.len {
         let (selected, listed) = tile.iteration(iteration);
         let mut first = 0;
         while let [offset, rest @ ..] = &tile.offsets[first..] {
             let (rows, step) = run(tile, first, max_rows);
-            if let Some(&later) = rest.get(rows + TARGETS_AHEAD) {
-                cpu::prefetch_all(selected.wrapping_offset(later), bytes);
+            if let Some(&later) = rest.get(rows + ahead) {
+                cpu::prefetch_all(selected.wrapping_offset(later), target_bytes);
             }
             let target = selected.wrapping_offset(*offset).cast();
             let updates = listed.wrapping_offset(tile.places.at(first));

@@ -27,11 +27,15 @@ fn updates_are_cached(updates: usize) -> bool {
 
 /// Whether the rows of updates are read from memory and their targets from the last-level cache.
 /// Then one thread, which prefetches the rows, uses the whole memory bandwidth: 30,000 rows of
-/// 2 KiB into 3,000 targets take 1.6 ms on one thread, 2.2 ms on two. This does not hold if some
-/// targets have far more rows than others: these targets stay in L1 or L2.
+/// 2 KiB into 3,000 targets take 1.6 ms on one thread, 2.2 ms on two, each of which skips the other's
+/// rows, so that hardware prefetchers begin anew with each. This does not hold for long rows (2,000 of
+/// 16 KiB into 1,000: 1.4 and 0.63 ms), nor if some targets have far more rows than others: these
+/// targets stay in L1 or L2.
 fn memory_bound(walk: &Walk, row: usize) -> bool {
+    /// Bytes of a row for which prefetchers beginning anew costs little.
+    const LONG: usize = threshold(4 << 10, 48);
     let updates = walk.rows().saturating_mul(row);
-    walk.is_spread() && !exceeds_caches(walk) && !updates_are_cached(updates)
+    row < LONG && walk.is_spread() && !exceeds_caches(walk) && !updates_are_cached(updates)
 }
 
 /// Whether it pays that each thread scans all indices for those of its targets, which takes half
