@@ -9,6 +9,7 @@ mod elements;
 mod read;
 mod slices;
 mod tuples;
+mod work_copy;
 mod write;
 
 use std::iter;

@@ -5,6 +5,7 @@ use std::mem;
 use ndarray::{Array, ArrayRef, Dimension, Zip};
 
 use super::Plan;
+use super::work_copy::Arrays;
 use crate::arguments::{Output, OutputArray};
 use crate::error::{Error, Result};
 use crate::index::{OutOfBounds, Policy};
@@ -39,6 +40,11 @@ where
         });
         cloned(&references?)
     } else {
+        // A result of too many elements is refused below.
+        let elements = shape.slice().iter().copied().fold(1, usize::saturating_mul);
+        let copy = plan.copy_to_read(&Arrays::of_steps(data, elements, 1));
+        let copy = copy.and_then(|copy| copy.of(data));
+        let data = copy.as_deref().unwrap_or(data);
         filled(shape, None, |out| plan.read(&Transfer::new(data, fill, out), indices, false))
     }
 }
@@ -63,7 +69,18 @@ where
     if checked {
         plan.check_indices(data.shape(), indices)?;
     }
-    fill(data, fill_value(attributes.mode()), out.output(), |transfer, untouched| {
+    let out = out.output();
+    let copy = if const { mem::needs_drop::<A>() } {
+        None
+    } else {
+        let arrays = match &out {
+            Output::Values(out) => Arrays::new(data, out),
+            Output::Slots(out) => Arrays::new(data, out),
+        };
+        plan.copy_to_read(&arrays).and_then(|copy| copy.of(data))
+    };
+    let data = copy.as_deref().unwrap_or(data);
+    fill(data, fill_value(attributes.mode()), out, |transfer, untouched| {
         plan.read(&transfer, indices, untouched && !checked)
     })
 }

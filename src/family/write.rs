@@ -4,13 +4,14 @@ use std::mem;
 
 use ndarray::{Array, ArrayRef, ArrayView, Dimension, IxDyn};
 
+use super::work_copy::Arrays;
 use super::{Kind, Plan};
 use crate::arguments::{AsArrayMut, AsArrayRef};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::memory::{Folding, Indices, Kernels, Scattering};
 use crate::parallel;
-use crate::reduction::{self, Combining, Reduction};
+use crate::reduction::{self, Combining};
 use crate::roll::{copy_over, standard_copy};
 
 /// The attributes of a scatter.
@@ -64,16 +65,11 @@ where
     let plan = &attributes.plan(shape, indices, updates.shape());
     let plan = plan.as_ref().map_err(Error::clone)?;
     let indices = &plan.of_rows(indices);
-    // Cloning elements of size 0 takes time too.
-    let bytes = target.as_array().len().saturating_mul(size_of::<T::Elem>().max(1));
-    let discards = const { !mem::needs_drop::<T::Elem>() }
-        && combining.reduction != Reduction::Mean
-        && plan.refuses()
-        && indices.outweigh(bytes);
-    if discards {
-        // Copying the target there and back costs less than a pass that checks that many
-        // indices before the first is used.
-        if let Ok(mut copy) = standard_copy(target.as_array()) {
+    if const { !mem::needs_drop::<T::Elem>() } {
+        let data = target.as_array();
+        let arrays = Arrays::new(data, updates);
+        let copy = plan.copy_to_write(&arrays, indices, combining.reduction);
+        if let Some(mut copy) = copy.and_then(|copy| copy.of(data)) {
             let scatter = PlannedScatter { plan, indices, untouched: false };
             scatter.combine(&mut copy, updates, kernels, combining)?;
             copy_over(&copy, target.as_array_mut());
@@ -116,7 +112,7 @@ where
 type ArrayOf<T> = ArrayRef<<T as AsArrayRef>::Elem, <T as AsArrayRef>::Dim>;
 
 impl Plan {
-    fn refuses(&self) -> bool {
+    pub(super) fn refuses(&self) -> bool {
         self.policy == Policy::Refuse
     }
 

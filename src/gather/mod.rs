@@ -170,7 +170,8 @@ pub trait GatherExt: AsArrayRef {
     /// unless they are few, are checked in a pass before anything is written.
     /// Work memory is small, except for elements that need dropping (`String`,
     /// `Vec`): these are cloned from an array of references, one for each element
-    /// of `out`.
+    /// of `out`. Data in rows that are not contiguous, as in a transposed array, may
+    /// be copied first if `out` has at least as many elements.
     ///
     /// # Specification
     /// OpenVINO Gather-8 and ONNX Gather 13.

@@ -26,7 +26,7 @@ pub(crate) use combine::{Kernels, Twin};
 pub(crate) use combine::{
     Quotients, Significant, Widely, large_integer, running, significant, small_integer,
 };
-pub(crate) use copy::Transfer;
+pub(crate) use copy::{Transfer, is_plain};
 pub(crate) use few::Named;
 pub(crate) use indices::IndexKind;
 pub(crate) use indices::{Along, Indices};

@@ -8,7 +8,7 @@ use ndarray::Array;
 use crate::arguments::{AsArrayMut, AsArrayRef, IntoAxes, IntoShifts, OutputArray};
 use crate::error::{Error, Result};
 use crate::memory::roll_inplace;
-pub(crate) use run::{copy_over, standard_copy};
+pub(crate) use run::{copy_in_order, copy_over, standard_copy};
 
 /// Shift elements circularly along axes.
 ///

@@ -36,6 +36,15 @@ where
     laid_out(data, None, None)
 }
 
+/// Returns a copy whose axes have the same order in memory: a roll along no axes.
+pub(crate) fn copy_in_order<A, D>(data: &ArrayRef<A, D>) -> Result<Array<A, D>>
+where
+    A: Clone + Send + Sync,
+    D: Dimension,
+{
+    laid_out(data, None, (!data.is_standard_layout()).then_some(data.strides()))
+}
+
 /// Copies `from` to `to`, an array of the same shape. Elements need no dropping.
 pub(crate) fn copy_over<A, D>(from: &ArrayRef<A, D>, to: &mut ArrayRef<A, D>)
 where

@@ -164,8 +164,9 @@ pub trait ScatterNdExt: AsArrayRef {
     /// are long. Where an index out of bounds is an error, indices, unless they
     /// are few, are checked in a pass before the first update; or, if they take
     /// at least four times the memory of `self`, the work is done on a copy of it,
-    /// which an error discards. A mean, and a reduction of half
-    /// precision, needs work memory in proportion to the number of updates or
+    /// which an error discards. It may be, too, where rows of `self` are not
+    /// contiguous, as in a transposed array, and there are at least as many updates as
+    /// elements. A mean, and a reduction of half precision, needs work memory in proportion to the number of updates or
     /// to the length of the axis. A shared `ArcArray` is copied first, unless the
     /// call returns an error; for a large one, the call takes about four times as long as
     /// [`scatter_nd_with`](Self::scatter_nd_with).

@@ -10,6 +10,7 @@ mod formulas;
 mod onnx;
 mod panels;
 mod repeats;
+mod rows_apart;
 mod runs;
 #[cfg(feature = "rayon")]
 mod threads;

@@ -16,7 +16,8 @@ mod strided;
 mod transfer;
 
 pub(super) use clone::{Clones, RollRows, RolledRows};
-use plain::{PLAIN, is_plain};
+use plain::PLAIN;
+pub(crate) use plain::is_plain;
 pub(crate) use transfer::Transfer;
 
 use super::cpu;

@@ -11,7 +11,7 @@ pub(super) const PLAIN: &str = "plain elements are of 1, 2, 4, 8 or 16 bytes";
 /// A generic function cannot test whether a type is `Copy`, so plain types are listed by name: the
 /// primitive types, and with their features half precision and complex numbers.
 #[inline]
-pub(in crate::memory) fn is_plain<T>() -> bool {
+pub(crate) fn is_plain<T>() -> bool {
     macro_rules! any_of {
         ($($plain:ty)*) => {
             false $(|| same::<T, $plain>())*

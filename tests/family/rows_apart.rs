@@ -1,0 +1,158 @@
+//! Rows that are not contiguous, in transposed and in strided arrays, used several times each, so that
+//! calls may work in a copy: against the formula.
+
+use half::bf16;
+use ndarray::ArrayD;
+use num_complex::Complex;
+use opkernels::{Error, OutOfBounds, Reduction};
+
+use crate::common::oracle::{self, Kind, Reducing};
+use crate::common::{
+    Index, Laid, Layout, Numbers, Reduce, Value, array_of, assert_same, calls, settled,
+};
+
+/// Kinds of index, the shape of the array that they select in, and that of the indices.
+fn cases() -> [(Kind, &'static [usize], &'static [usize]); 6] {
+    let along = |axis| Kind::Slices { axis, batch_dims: 0 };
+    let pairs = Kind::Tuples { batch_dims: 0 };
+    [
+        (along(0), &[30, 17], &[300]),
+        (along(0), &[30, 17], &[8, 30]),
+        (along(1), &[9, 20, 16], &[180]),
+        (along(0), &[3, 40], &[40]),
+        (pairs, &[5, 6, 33], &[280, 2]),
+        (Kind::Elements { axis: 0 }, &[6, 50], &[60, 50]),
+    ]
+}
+
+/// The length of the axis that a number of an index is for.
+fn axis_of(kind: Kind, shape: &[usize], number: usize) -> usize {
+    match kind {
+        Kind::Slices { axis, .. } | Kind::Elements { axis } => shape[axis as usize],
+        Kind::Tuples { .. } => shape[number % 2],
+    }
+}
+
+fn indices_of(kind: Kind, shape: &[usize], indices: &[usize]) -> ArrayD<i64> {
+    let (mut numbers, mut number) = (Numbers(5), 0);
+    let wide = ArrayD::from_shape_simple_fn(indices, || {
+        let len = axis_of(kind, shape, number);
+        number += 1;
+        numbers.below(2 * len) as i128 - len as i128
+    });
+    Index::from_wide(&wide)
+}
+
+/// Layouts in which rows lie apart.
+fn layouts(rank: usize) -> [Layout; 4] {
+    let backward = Layout { steps: vec![-1; rank], ..Layout::transposed(rank) };
+    [Layout::transposed(rank), backward, Layout::stepped(rank), Layout::mixed(rank)]
+}
+
+fn gathered<A: Value>() {
+    for (kind, shape, indices) in cases() {
+        let contents: ArrayD<A> = array_of(shape, 1);
+        let indices = indices_of(kind, shape, indices);
+        let mode = OutOfBounds::Error;
+        let expected = oracle::read(kind, &contents, &Index::to_wide(&indices), &mode).unwrap();
+        for layout in layouts(shape.len()) {
+            let data = Laid::new(&contents, layout.clone());
+            let output = calls::read(kind, &data.view(), &indices, OutOfBounds::Error);
+            assert_same(&output.unwrap(), &expected);
+            let in_memory = [Layout::standard(expected.ndim()), Layout::stepped(expected.ndim())];
+            for layout in in_memory {
+                let before = Laid::new(&array_of::<A>(expected.shape(), 4), layout);
+                let mut out = before.clone();
+                let mode = OutOfBounds::Error;
+                let view = &mut out.view_mut();
+                calls::read_into(kind, &data.view(), &indices, mode, view).unwrap();
+                assert_same(&out.contents(), &expected);
+                assert!(out.kept_its_margins(&before));
+            }
+        }
+    }
+}
+
+#[test]
+fn gathers() {
+    gathered::<u8>();
+    gathered::<bf16>();
+    gathered::<f32>();
+    gathered::<u64>();
+    gathered::<Complex<f64>>();
+    gathered::<String>();
+}
+
+fn scattered<A: Reduce>() {
+    for (kind, shape, indices) in cases() {
+        let contents: ArrayD<A> = array_of(shape, 1);
+        let indices = indices_of(kind, shape, indices);
+        let wide = Index::to_wide(&indices);
+        let listed = oracle::updates_shape(kind, shape, &wide).unwrap();
+        let updates: ArrayD<A> = array_of(&listed, 3);
+        for reduction in [Reduction::None, Reduction::Sum, Reduction::Max, Reduction::Mean] {
+            for use_init_val in [true, false] {
+                let how = Reducing { reduction, use_init_val, mode: OutOfBounds::Error };
+                let expected = oracle::reduce_of(kind, &contents, &wide, &updates, &how);
+                let Ok(expected) = expected else { continue };
+                for layout in layouts(shape.len()) {
+                    let before = Laid::new(&contents, layout);
+                    let mut target = before.clone();
+                    let view = &mut target.view_mut();
+                    calls::reduce(kind, view, &indices, &updates.view(), &how).unwrap();
+                    let [found, wanted] =
+                        [&target.contents(), &expected].map(|all| settled(reduction, all));
+                    assert_same(&found, &wanted);
+                    assert!(target.kept_its_margins(&before));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn scatters() {
+    scattered::<u8>();
+    scattered::<i16>();
+    scattered::<bf16>();
+    scattered::<f32>();
+    scattered::<i64>();
+    scattered::<Complex<f64>>();
+}
+
+/// An index out of bounds leaves targets and outputs as they were, and is named.
+#[test]
+fn an_index_out_of_bounds() {
+    for (kind, shape, indices) in cases() {
+        let contents: ArrayD<f32> = array_of(shape, 1);
+        let valid = indices_of(kind, shape, indices);
+        let wide = Index::to_wide(&valid);
+        let listed = oracle::updates_shape(kind, shape, &wide).unwrap();
+        let updates: ArrayD<f32> = array_of(&listed, 3);
+        for at in [0, valid.len() / 2, valid.len() - 1] {
+            let len = axis_of(kind, shape, at);
+            let mut indices = valid.clone();
+            *indices.iter_mut().nth(at).unwrap() = len as i64;
+            let is_named = |result| match result {
+                Err(Error::IndexOutOfBounds { index, .. }) => index == len as i128,
+                _ => false,
+            };
+            for layout in layouts(shape.len()) {
+                let before = Laid::new(&contents, layout);
+                let mut target = before.clone();
+                for reduction in [Reduction::None, Reduction::Sum, Reduction::Mean] {
+                    let mode = OutOfBounds::Error;
+                    let how = Reducing { reduction, use_init_val: true, mode };
+                    let view = &mut target.view_mut();
+                    assert!(is_named(calls::reduce(kind, view, &indices, &updates.view(), &how)));
+                }
+                assert_same(&target.contents(), &contents);
+                assert!(target.kept_its_margins(&before));
+                let mut out = updates.clone();
+                let (mode, view) = (OutOfBounds::Error, &mut out.view_mut());
+                assert!(is_named(calls::read_into(kind, &before.view(), &indices, mode, view)));
+                assert_same(&out, &updates);
+            }
+        }
+    }
+}
