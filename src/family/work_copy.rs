@@ -4,7 +4,7 @@
 use ndarray::{Array, ArrayRef, Dimension};
 
 use super::{Kind, Plan};
-use crate::memory::{Indices, is_plain};
+use crate::memory::{Indices, Kernels, is_plain};
 use crate::parallel::{self, Cost};
 use crate::reduction::Reduction;
 use crate::roll::{copy_in_order, standard_copy};
@@ -114,12 +114,13 @@ impl Plan {
         pays.then_some(WorkCopy::Standard)
     }
 
-    /// The copy in which a scatter is faster than in the target, copying there and back included.
+    /// The copy in which a scatter is faster than in the target, copying there and back included. 50,000
+    /// rows of 32 summed into 5000 `f32` that lie transposed 820 -> 190 us, `bf16` 1960 -> 216.
     pub(super) fn copy_to_write(
         &self,
         arrays: &Arrays<'_>,
         indices: &Indices<'_>,
-        reduction: Reduction,
+        (kernels, reduction): (Option<&Kernels>, Reduction),
     ) -> Option<WorkCopy> {
         // A pass that checks so many indices before the first is used would cost more.
         if reduction != Reduction::Mean
@@ -129,13 +130,17 @@ impl Plan {
             let same = self.keeps_order(arrays);
             return Some(if same { WorkCopy::SameOrder } else { WorkCopy::Standard });
         }
-        // 50,000 rows of 32 summed into 5000 `f32` that lie transposed 820 -> 190 us, `bf16` 1960 -> 216.
-        let least = match self.rows_apart(arrays)? {
-            Apart::Strided if arrays.are_split() => (2 * STRIDED).max(2 * arrays.size),
-            Apart::Strided => STRIDED.max(arrays.size),
-            Apart::Transposed { selected } => (arrays.size / 2).max(1) + usize::from(!selected),
+        let apart = self.rows_apart(arrays)?;
+        // Accumulating beside targets that lie apart takes several times as long as in them.
+        let wide = || kernels.is_some_and(|kernels| kernels.are_wide(reduction));
+        let pays = match apart {
+            Apart::Transposed { .. } if wide() => arrays.listed >= arrays.len / 4,
+            Apart::Transposed { selected: true } => arrays.uses() >= (arrays.size / 2).max(1),
+            Apart::Transposed { selected: false } => arrays.uses() >= (arrays.size * 3 / 4).max(3),
+            Apart::Strided if arrays.are_split() => arrays.uses() >= 2 * STRIDED.max(arrays.size),
+            Apart::Strided => arrays.uses() >= STRIDED.max(arrays.size),
         };
-        (arrays.uses() >= least).then_some(WorkCopy::Standard)
+        pays.then_some(WorkCopy::Standard)
     }
 
     /// Whether a copy in standard layout would be a transposition of short rows, which costs more than

@@ -68,7 +68,7 @@ where
     if const { !mem::needs_drop::<T::Elem>() } {
         let data = target.as_array();
         let arrays = Arrays::new(data, updates);
-        let copy = plan.copy_to_write(&arrays, indices, combining.reduction);
+        let copy = plan.copy_to_write(&arrays, indices, (kernels, combining.reduction));
         if let Some(mut copy) = copy.and_then(|copy| copy.of(data)) {
             let scatter = PlannedScatter { plan, indices, untouched: false };
             scatter.combine(&mut copy, updates, kernels, combining)?;

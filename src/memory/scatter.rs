@@ -252,7 +252,9 @@ impl Pass<'_> {
                 return self.panels(&mut panels, walk, &copier.write(&Loop::ONCE));
             }
         }
-        let rest = walk.order(Order::Selected(0));
+        let size = if let Way::Bytes = copier.way { copier.size } else { 0 };
+        let size = if combine::transposes_updates(size) { size } else { 0 };
+        let rest = walk.order(Order::Selected(size));
         std::iter::once(&*walk)
             .chain(rest.as_deref())
             .all(|walk| self.walk(walk, &copier.write(&walk.inner)))

@@ -131,6 +131,12 @@ impl Kernels {
         self.slot_size(reduction) > 0
     }
 
+    /// Whether updates are accumulated beside their targets, in another type.
+    pub(crate) fn are_wide(&self, reduction: Reduction) -> bool {
+        let slots = reduction != Reduction::Mean && self.has_slots(reduction);
+        slots || self.narrow(reduction).is_none()
+    }
+
     /// The function that finds how many bits the integers of an array need, where that decides in
     /// which slots a mean accumulates.
     pub(in crate::memory) fn significant(&self) -> Option<Significant> {

@@ -12,7 +12,7 @@ pub(super) use apply::{Set, assign, ignore};
 pub(super) use fold::Fold;
 pub(super) use kernels::Plain;
 pub(crate) use kernels::{Kernels, Twin};
-pub(super) use transposed::transposes_updates;
+pub(super) use transposed::{run_transposed, transposes_updates};
 #[cfg(feature = "half")]
 pub(crate) use wide::half;
 pub(super) use wide::{

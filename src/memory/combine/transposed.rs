@@ -1,4 +1,5 @@
-//! Updates whose contiguous axis is not that of their targets, transposed before they are combined.
+//! Updates whose contiguous axis is not that of their targets, transposed before they are combined or
+//! written.
 
 use std::mem::MaybeUninit;
 
@@ -36,6 +37,28 @@ const CONFLICT_STRIDE: isize = threshold(2 << 10, 64) as isize;
 /// types that are nothing but their bytes.
 #[allow(unsafe_code)]
 pub(super) unsafe fn run_by_rows(tile: &Tile<'_>, run: Run) {
+    let dense = |step: isize| step == tile.size as isize;
+    // SAFETY: the caller's promise.
+    unsafe {
+        if run_transposed(tile, run) {
+            return;
+        }
+        if dense(tile.inner.selected) && dense(tile.inner.listed) {
+            // Rows that are contiguous in both arrays have kernels of their own.
+            tile.with_prefetches(&|tile| run(tile));
+        } else {
+            tile.with_long_rows(&|tile| run(tile));
+        }
+    }
+}
+
+/// Runs a tile whose updates pay to be transposed; otherwise returns false.
+///
+/// # Safety
+/// That of [`run_by_rows`].
+#[allow(unsafe_code)]
+#[inline]
+pub(in crate::memory) unsafe fn run_transposed(tile: &Tile<'_>, run: Run) -> bool {
     let (inner, size) = (tile.inner, tile.size as isize);
     let large = transposes_updates(tile.size) && inner.len.min(tile.offsets.len()) >= MIN_SIDE;
     let far = |step: isize| step.unsigned_abs() >= LINE;
@@ -53,16 +76,7 @@ pub(super) unsafe fn run_by_rows(tile: &Tile<'_>, run: Run) {
         _ => None,
     };
     // SAFETY: the caller's promise.
-    unsafe {
-        match swapped {
-            Some(swapped) => by_size(tile, run, swapped),
-            // Rows that are contiguous in both arrays have kernels of their own.
-            None if dense(inner.selected) && dense(inner.listed) => {
-                tile.with_prefetches(&|tile| run(tile));
-            }
-            None => tile.with_long_rows(&|tile| run(tile)),
-        }
-    }
+    swapped.map(|swapped| unsafe { by_size(tile, run, swapped) }).is_some()
 }
 
 /// [`transposed`], for the size of the tile's elements.

@@ -20,6 +20,7 @@ use plain::PLAIN;
 pub(crate) use plain::is_plain;
 pub(crate) use transfer::Transfer;
 
+use super::combine::run_transposed;
 use super::cpu;
 use super::indices::elements::{self, Action, Elements, Single, SingleRun};
 use super::tile::{Kernel, Places, Tile};
@@ -200,7 +201,7 @@ impl Copier {
                     (true, true) => rows::kernel::<true>(inner.len * self.size),
                     (true, false) => rows::kernel::<false>(inner.len * self.size),
                     (false, true) => strided::kernel::<true>(self.size),
-                    (false, false) => strided::kernel::<false>(self.size),
+                    (false, false) => write_apart,
                 }
             }
             Way::Clone(clones) => clones.tile,
@@ -229,6 +230,37 @@ impl Copier {
             && (axis.len == 1 || axis.step == row as isize)
             && axis.len.checked_mul(row) == Some(walk.outer.step.selected as usize)
             && walk.nest().iter().all(|around| around.step.selected == 0)
+    }
+}
+
+/// Writes rows that are not contiguous in both arrays.
+///
+/// # Safety
+/// That of [`Kernel::run`], for plain elements.
+#[allow(unsafe_code)]
+unsafe fn write_apart(tile: &Tile<'_>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if !run_transposed(tile, write_rows) {
+            strided::kernel::<false>(tile.size)(tile);
+        }
+    }
+}
+
+/// Writes rows of any steps.
+///
+/// # Safety
+/// That of [`Kernel::run`], for plain elements.
+#[allow(unsafe_code)]
+unsafe fn write_rows(tile: &Tile<'_>) {
+    let step = tile.size as isize;
+    // SAFETY: the caller's promise; the kernel for rows is that of their length.
+    unsafe {
+        if [tile.inner.selected, tile.inner.listed] == [step; 2] {
+            rows::kernel::<false>(tile.inner.len * tile.size)(tile);
+        } else {
+            strided::kernel::<false>(tile.size)(tile);
+        }
     }
 }
 
