@@ -79,7 +79,11 @@ pub(super) fn slices(data: &[usize], bytes: &mut Bytes<'_>) -> (Kind, Vec<usize>
         batch_dims -= indices.len() as i128;
     }
     match bytes.byte() {
-        0..=3 => batch_dims = i128::from(bytes.word() as i64),
+        // Lengths that were to be shared may multiply now.
+        0..=3 => {
+            batch_dims = i128::from(bytes.word() as i64);
+            return (Kind::Slices { axis, batch_dims }, indices, 0);
+        }
         4..=7 if b > 0 => {
             indices[bytes.below(b)] += 1;
             return (Kind::Slices { axis, batch_dims }, indices, 0);
@@ -131,7 +135,10 @@ pub(super) fn tuples(
     let mut batch_dims = b as i128;
     if batched {
         match bytes.byte() {
-            0..=3 => batch_dims = i128::from(bytes.word() as i64),
+            0..=3 => {
+                batch_dims = i128::from(bytes.word() as i64);
+                return (Kind::Tuples { batch_dims }, indices, 0);
+            }
             4..=7 if b > 0 => {
                 indices[bytes.below(b)] += 1;
                 return (Kind::Tuples { batch_dims }, indices, 0);
