@@ -4,6 +4,7 @@
 //! for k in entries { target[indices[k]] = reduce(target[indices[k]], updates[k]) }
 //! ```
 
+mod beside;
 mod bins;
 mod split;
 
@@ -11,19 +12,19 @@ use ndarray::{ArrayRef, Dimension};
 
 use super::combine::{self, Divide, Fold, Kernels, Plain};
 use super::copy::{Clones, Copier, Way};
-use super::cpu::of_caches;
 use super::few::{Few, Named};
 use super::indexed::{Run, is_chunk};
 use super::indices::Indices;
 use super::panels::Panels;
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
-use super::walk::{Axes, Components, Loop, Offsets, Order, Walk, is_inside};
+use super::walk::{Axes, Components, Loop, Offsets, Order, Walk};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::reduction::Reduction;
 use crate::sync::AtomicBool;
 use crate::threshold::threshold;
+use beside::{beside, is_sparse, means_in_place};
 use split::run;
 
 /// A scatter whose axes are still to be named.
@@ -161,7 +162,9 @@ impl<'a> Scattering<'a> {
                         None => Ok(pass.run(walk, &[&narrow])),
                     }
                 }
-                Some(_) if means_in_place(walk, kernels) => pass.mean_in_place(walk, kernels, init),
+                Some(_) if means_in_place(walk, kernels, self.updates.layout().size()) => {
+                    pass.mean_in_place(walk, kernels, init)
+                }
                 _ => pass.wide(walk, kernels, reduction, init),
             },
         }
@@ -312,81 +315,6 @@ fn countable(entries: usize) -> Result<()> {
     Err(Error::AllocationFailed { bytes: entries.saturating_mul(16) })
 }
 
-/// Whether single elements are reduced faster [beside](combine::fold_wide) their targets although
-/// these could be reduced in place: minima and maxima of half precision, which are compared as
-/// `f32`. 1M maxima of `f16` in 100,000: 1.6 -> 0.55 ms; of 10M in 10M, whose slots leave the
-/// caches, 29 ms in place and 49 beside, and of 15,056 x 188 along axis 0 in 40,264 x 188 5.2 and 38.
-fn beside(walk: &Walk, kernels: &Kernels, reduction: Reduction) -> bool {
-    let targets = walk.targets();
-    // Lanes side by side have their slots at the same time: all of a row, or enough of it.
-    let row = walk.loops.iter().filter(|row| !row.entries && is_inside(&walk.components, row));
-    let row = row.map(|row| row.len).fold(1, usize::saturating_mul);
-    let slots = |lanes: usize| targets.saturating_mul(lanes.saturating_mul(size_of::<f32>()));
-    let second = of_caches(|caches| caches.second, 1 << 10);
-    let fits = slots(row) <= 2 * second || slots(row.min(combine::MIN_LANES)) <= second / 2;
-    kernels.has_slots(reduction)
-        && fits
-        && walk.loops.iter().all(Loop::reads_indices)
-        && targets / threshold(3, 2) <= entries(&walk.loops)
-        && targets <= of_caches(|caches| caches.last / 2, 1 << 10) / size_of::<f32>()
-}
-
-/// Whether sums for means are accumulated in the target itself, and counts beside it: where each index
-/// selects a row, and dividing all rows of the target costs less than sorting the updates; and where
-/// slots would take so much memory that allocators return it to the system with each call. 752,800 `f64`
-/// into 2.95M: 23 ms with slots, which are mapped anew, and 4 so.
-fn means_in_place(walk: &Walk, kernels: &Kernels) -> bool {
-    /// Bytes of slots that are mapped anew in each call.
-    const MAPPED: usize = threshold(32 << 20, 1 << 10);
-    let lanes = walk.loops.iter().filter(|level| !level.entries);
-    let rows = lanes.clone().any(|level| !level.reads_indices() && level.len >= combine::WIDE_ROW);
-    if rows {
-        return !is_sparse(walk, false);
-    }
-    // The counts of lanes lie beside each other.
-    let beside = |level: &Loop| level.reads_indices() && is_inside(&walk.components, level);
-    let slots = lanes.clone().map(|level| level.len).fold(walk.targets(), usize::saturating_mul);
-    let mapped = |size: usize| slots.saturating_mul(size) >= MAPPED;
-    mapped(kernels.slot_size(Reduction::Mean))
-        && lanes.clone().all(beside)
-        && !is_sparse(walk, mapped(size_of::<u32>()))
-}
-
-/// Whether updates reach at most a small part of the target, so that sorting them costs less than
-/// accumulators for all targets, which lie `beside` the target or in it.
-///
-/// Sorting takes about 16 ns for each update and 3 for each element of its row; accumulators take
-/// 0.3 ns for each element of a target, 0.9 where they leave L2, and 3 where they leave all caches.
-/// Into 1M `f16`, 30,000 sums take 0.5 ms sorted and 0.23 with accumulators; into 5.7M rows of 3,
-/// 816,000 take 26 and 56.
-fn is_sparse(walk: &Walk, beside: bool) -> bool {
-    /// Fewest elements of a row with which sorting is nothing beside accumulating: products of 13
-    /// of 43 rows of 101,000 `bf16` take 0.6 ms sorted and 1.8 with accumulators.
-    const VERY_LONG: usize = threshold(256, 48);
-    let targets = walk.targets();
-    // The innermost of the loops that share their indices: what sorting serves at once.
-    let shared = walk.loops.iter().filter(|level| !level.reads_indices());
-    let row = shared.min_by_key(|level| level.step.selected.unsigned_abs());
-    let inside = row.is_some_and(|row| is_inside(&walk.components, row));
-    let row = row.map_or(1, |row| row.len);
-    let within = |part: usize| {
-        targets.saturating_mul(row) <= of_caches(|caches| caches.last, 1 << 14) / part
-    };
-    let own_indices = walk.loops.iter().any(|level| !level.entries && level.reads_indices());
-    let most_targets_per_update = match beside {
-        true if inside && row >= VERY_LONG => 2,
-        // The accumulators of a long row cost more than sorting.
-        true if row > combine::SHORT_ROW => 4,
-        // Those of single elements in lanes take twice as long as those of one lane.
-        true if within(16) && row == 1 && own_indices => threshold(24, 4),
-        true if within(16) => threshold((40 + 8 * row) / row, 4),
-        true if within(4) => threshold((16 + 4 * row) / row, 4),
-        true => threshold(((8 + row) / row).max(2), 4),
-        false => threshold(16, 4),
-    };
-    targets / most_targets_per_update > entries(&walk.loops)
-}
-
 impl<'p> Pass<'p> {
     /// The mean of rows:
     ///
@@ -492,7 +420,7 @@ impl<'p> Pass<'p> {
             policy: self.policy,
             loops: &walk.loops,
             components: &walk.components,
-            sparse: is_sparse(walk, true),
+            sparse: is_sparse(walk, scattering.target.layout().size(), true),
             kernels,
             reduction,
             init,
