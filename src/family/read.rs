@@ -5,7 +5,7 @@ use std::mem;
 use ndarray::{Array, ArrayRef, Dimension, Zip};
 
 use super::Plan;
-use super::work_copy::Arrays;
+use super::work_copy::{Arrays, lies_apart};
 use crate::arguments::{Output, OutputArray};
 use crate::error::{Error, Result};
 use crate::index::{OutOfBounds, Policy};
@@ -40,10 +40,12 @@ where
         });
         cloned(&references?)
     } else {
-        // A result of too many elements is refused below.
-        let elements = shape.slice().iter().copied().fold(1, usize::saturating_mul);
-        let copy = plan.copy_to_read(&Arrays::of_steps(data, elements, 1));
-        let copy = copy.and_then(|copy| copy.of(data));
+        let copy = if lies_apart(data) {
+            let arrays = Arrays::of_shape(data, shape.slice(), 1);
+            plan.copy_to_read(&arrays).and_then(|copy| copy.of(data))
+        } else {
+            None
+        };
         let data = copy.as_deref().unwrap_or(data);
         filled(shape, None, |out| plan.read(&Transfer::new(data, fill, out), indices, false))
     }
@@ -69,18 +71,17 @@ where
     if checked {
         plan.check_indices(data.shape(), indices)?;
     }
-    let out = out.output();
-    let copy = if const { mem::needs_drop::<A>() } {
-        None
-    } else {
-        let arrays = match &out {
+    let copy = if const { !mem::needs_drop::<A>() } && lies_apart(data) {
+        let arrays = match out.output() {
             Output::Values(out) => Arrays::new(data, out),
             Output::Slots(out) => Arrays::new(data, out),
         };
         plan.copy_to_read(&arrays).and_then(|copy| copy.of(data))
+    } else {
+        None
     };
     let data = copy.as_deref().unwrap_or(data);
-    fill(data, fill_value(attributes.mode()), out, |transfer, untouched| {
+    fill(data, fill_value(attributes.mode()), out.output(), |transfer, untouched| {
         plan.read(&transfer, indices, untouched && !checked)
     })
 }

@@ -21,55 +21,72 @@ pub(super) enum WorkCopy {
 
 /// What the choice depends on, without element types.
 pub(super) struct Arrays<'a> {
-    /// Bytes of an element; one for elements of size 0, the copying of which takes time, too.
+    /// Bytes of an element.
     size: usize,
     plain: bool,
     /// Those of the array in which indices select.
     shape: &'a [usize],
     strides: &'a [isize],
-    len: usize,
-    /// The number of updates, or of elements of the output, and the stride of their last axis.
-    listed: usize,
+    /// The shape of the updates or of the output, and the stride of their last axis.
+    listed: &'a [usize],
     listed_step: isize,
+}
+
+/// Whether rows of an array are not contiguous, which calls ask first: most need no copy.
+#[inline]
+pub(super) fn lies_apart<A, D: Dimension>(array: &ArrayRef<A, D>) -> bool {
+    array.strides().last().is_some_and(|step| step.unsigned_abs() > 1)
 }
 
 impl<'a> Arrays<'a> {
     #[inline]
-    pub(super) fn new<A, D, L, E>(selected: &'a ArrayRef<A, D>, listed: &ArrayRef<L, E>) -> Self
+    pub(super) fn new<A, D, L, E>(selected: &'a ArrayRef<A, D>, listed: &'a ArrayRef<L, E>) -> Self
     where
         D: Dimension,
         E: Dimension,
     {
         let step = listed.strides().last().copied().unwrap_or(0);
-        Self::of_steps(selected, listed.len(), step)
+        Self::of_shape(selected, listed.shape(), step)
     }
 
-    /// The same for an array of `listed` elements, whose last axis has this stride.
+    /// The same for a listed array of this shape, whose last axis has this stride.
     #[inline]
-    pub(super) fn of_steps<A, D>(selected: &'a ArrayRef<A, D>, listed: usize, step: isize) -> Self
+    pub(super) fn of_shape<A, D>(
+        selected: &'a ArrayRef<A, D>,
+        listed: &'a [usize],
+        step: isize,
+    ) -> Self
     where
         D: Dimension,
     {
         Arrays {
-            size: size_of::<A>().max(1),
+            size: size_of::<A>(),
             plain: is_plain::<A>(),
             shape: selected.shape(),
             strides: selected.strides(),
-            len: selected.len(),
             listed,
             listed_step: step,
         }
     }
 
+    fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// The number of updates, or of elements of the output, which may be too many to count.
+    fn listed(&self) -> usize {
+        self.listed.iter().copied().fold(1, usize::saturating_mul)
+    }
+
     /// How often each element is used, on average.
     fn uses(&self) -> usize {
-        self.listed.checked_div(self.len).unwrap_or(0)
+        self.listed().checked_div(self.len()).unwrap_or(0)
     }
 
     /// Whether several threads work on what lies apart. A copy that they have made is in the caches of
     /// each in part, and takes time to reach the others.
     fn are_split(&self) -> bool {
-        parallel::parts(Cost::of_apart(self.listed)) > 1
+        parallel::parts(Cost::of_apart(self.listed())) > 1
     }
 }
 
@@ -103,7 +120,7 @@ impl WorkCopy {
 impl Plan {
     /// The copy of the data in which a gather is faster, copying included. 50,000 of 5000 rows of 32
     /// `f32` that lie transposed 820 -> 140 us, of `u8` 544 -> 47.
-    #[inline]
+    #[inline(never)]
     pub(super) fn copy_to_read(&self, arrays: &Arrays<'_>) -> Option<WorkCopy> {
         let pays = match self.rows_apart(arrays)? {
             Apart::Strided => arrays.uses() >= STRIDED && (arrays.size == 1 || !arrays.are_split()),
@@ -114,19 +131,17 @@ impl Plan {
         pays.then_some(WorkCopy::Standard)
     }
 
-    /// The copy in which a scatter is faster than in the target, copying there and back included. 50,000
-    /// rows of 32 summed into 5000 `f32` that lie transposed 820 -> 190 us, `bf16` 1960 -> 216.
+    /// The copy in which a scatter is faster than in the target, copying there and back included; one
+    /// that [discards](Self::discards) has one in any case. 50,000 rows of 32 summed into 5000 `f32` that
+    /// lie transposed 820 -> 190 us, `bf16` 1960 -> 216.
+    #[inline(never)]
     pub(super) fn copy_to_write(
         &self,
         arrays: &Arrays<'_>,
-        indices: &Indices<'_>,
+        discards: bool,
         (kernels, reduction): (Option<&Kernels>, Reduction),
     ) -> Option<WorkCopy> {
-        // A pass that checks so many indices before the first is used would cost more.
-        if reduction != Reduction::Mean
-            && self.refuses()
-            && indices.outweigh(arrays.len.saturating_mul(arrays.size))
-        {
+        if discards {
             let same = self.keeps_order(arrays);
             return Some(if same { WorkCopy::SameOrder } else { WorkCopy::Standard });
         }
@@ -134,13 +149,22 @@ impl Plan {
         // Accumulating beside targets that lie apart takes several times as long as in them.
         let wide = || kernels.is_some_and(|kernels| kernels.are_wide(reduction));
         let pays = match apart {
-            Apart::Transposed { .. } if wide() => arrays.listed >= arrays.len / 4,
+            Apart::Transposed { .. } if wide() => arrays.listed() >= arrays.len() / 4,
             Apart::Transposed { selected: true } => arrays.uses() >= (arrays.size / 2).max(1),
             Apart::Transposed { selected: false } => arrays.uses() >= (arrays.size * 3 / 4).max(3),
             Apart::Strided if arrays.are_split() => arrays.uses() >= 2 * STRIDED.max(arrays.size),
             Apart::Strided => arrays.uses() >= STRIDED.max(arrays.size),
         };
         pays.then_some(WorkCopy::Standard)
+    }
+
+    /// Whether an error discards a copy of a target of `len` elements: a pass that checks so many indices
+    /// before the first is used would cost more.
+    #[inline]
+    pub(super) fn discards<A>(&self, len: usize, indices: &Indices<'_>, how: Reduction) -> bool {
+        // Cloning elements of size 0 takes time too.
+        let bytes = len.saturating_mul(size_of::<A>().max(1));
+        how != Reduction::Mean && self.refuses() && indices.outweigh(bytes)
     }
 
     /// Whether a copy in standard layout would be a transposition of short rows, which costs more than
@@ -157,23 +181,16 @@ impl Plan {
 
     /// How the rows lie in which indices select, where those of the updates or of the output are
     /// contiguous; `None` where they are contiguous, too, or too short.
-    #[inline]
     fn rows_apart(&self, arrays: &Arrays<'_>) -> Option<Apart> {
-        let apart = arrays.strides.last().is_some_and(|step| step.unsigned_abs() > 1);
-        if apart && arrays.listed_step == 1 { self.long_rows_apart(arrays) } else { None }
-    }
-
-    #[inline(never)]
-    fn long_rows_apart(&self, arrays: &Arrays<'_>) -> Option<Apart> {
         /// The least length of rows, and bytes: copying shorter ones costs more than it saves.
         const LONG: [usize; 2] = [threshold(8, 2), threshold(16, 2)];
         let &Arrays { size, plain, shape, strides, .. } = arrays;
-        let last = shape.len() - 1;
+        let last = shape.len().checked_sub(1)?;
         let step = |axis: usize| strides[axis].unsigned_abs();
         let is_long =
             |axis: usize| shape[axis] >= LONG[0] && shape[axis].saturating_mul(size) >= LONG[1];
-        if !plain || self.kind == Kind::Elements || self.selected.contains(&last) || !is_long(last)
-        {
+        let rows = self.kind != Kind::Elements && !self.selected.contains(&last) && is_long(last);
+        if !plain || !rows || step(last) <= 1 || arrays.listed_step != 1 {
             return None;
         }
         let nearer = |axis: &usize| shape[*axis] > 1 && step(*axis) < step(last);

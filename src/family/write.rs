@@ -4,7 +4,7 @@ use std::mem;
 
 use ndarray::{Array, ArrayRef, ArrayView, Dimension, IxDyn};
 
-use super::work_copy::Arrays;
+use super::work_copy::{Arrays, lies_apart};
 use super::{Kind, Plan};
 use crate::arguments::{AsArrayMut, AsArrayRef};
 use crate::error::{Error, Result};
@@ -65,10 +65,11 @@ where
     let plan = &attributes.plan(shape, indices, updates.shape());
     let plan = plan.as_ref().map_err(Error::clone)?;
     let indices = &plan.of_rows(indices);
-    if const { !mem::needs_drop::<T::Elem>() } {
-        let data = target.as_array();
+    let data = target.as_array();
+    let discards = plan.discards::<T::Elem>(data.len(), indices, combining.reduction);
+    if const { !mem::needs_drop::<T::Elem>() } && (discards || lies_apart(data)) {
         let arrays = Arrays::new(data, updates);
-        let copy = plan.copy_to_write(&arrays, indices, (kernels, combining.reduction));
+        let copy = plan.copy_to_write(&arrays, discards, (kernels, combining.reduction));
         if let Some(mut copy) = copy.and_then(|copy| copy.of(data)) {
             let scatter = PlannedScatter { plan, indices, untouched: false };
             scatter.combine(&mut copy, updates, kernels, combining)?;
