@@ -56,8 +56,9 @@
 //! # What can be passed
 //!
 //! The traits are implemented for every array and view of ndarray, of static
-//! and dynamic rank and of any strides; inputs are read in place, never copied
-//! to standard layout first.
+//! and dynamic rank and of any strides. Inputs are read in place, but for arrays
+//! whose rows are not contiguous, as those of a transposed one: where indices select
+//! as many elements as they have, or more, calls may work in a copy.
 //!
 //! - An axis is an [`Axis`](ndarray::Axis) or a signed integer; a negative one counts
 //!   from the last axis.

@@ -57,8 +57,10 @@ pub trait GatherExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(output elements + indices), in parallel where the output is large. `self`
-    /// is not copied. Elements that need dropping (`String`, `Vec`) are cloned from
-    /// an array of references, one for each element of the result.
+    /// is not copied, unless its rows are not contiguous, as those of a transposed
+    /// array, and the output has at least as many elements; then it may be. Elements
+    /// that need dropping (`String`, `Vec`) are cloned from an array of references,
+    /// one for each element of the result.
     ///
     /// # Specification
     /// ONNX Gather 13 (and 11, 1).
