@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 
 use super::{Part, Run};
 use crate::index::Policy;
-use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Single, Width};
+use crate::memory::cpu::of_caches;
+use crate::memory::indices::elements::{Action, Ahead, BLOCK, Beside, Elements, Single, Width};
 use crate::memory::indices::repeated::Repeated;
 use crate::memory::indices::short_runs::{Joined, ShortRuns};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -71,8 +72,10 @@ impl Run<'_> {
         let dense = run.step.listed == single.size as isize || repeated;
         // All entries of a single chunk may have to be resolved before the first write.
         let many = run.len > 1 && self.walk.entries() > CHUNK;
-        // Far elements are prefetched a chunk at a time instead, unless their indices are sorted.
-        let near = || !self.walk.is_far() || indices.begin_sorted(self.walk);
+        // Far elements that tuples select are prefetched a chunk at a time instead, unless the tuples
+        // are sorted.
+        let axes = self.walk.components.len();
+        let near = || axes == 1 || !self.walk.is_far() || indices.begin_sorted(self.walk);
         // For an index out of bounds a wrong element is written first: only a gather may overwrite
         // it later.
         let serves = alone
@@ -112,6 +115,24 @@ impl Run<'_> {
         long(joined).then_some(SingleKernel { single, width, joined })
     }
 
+    /// When single elements are prefetched.
+    fn ahead(&self) -> Ahead {
+        /// Bytes of a cache line.
+        const LINE: usize = 64;
+        let part = of_caches(|caches| caches.last / 8, 128);
+        if self.walk.reach() < part {
+            return Ahead::Never;
+        }
+        let sorted = self.indices.is_some_and(|indices| indices.begin_sorted(self.walk));
+        // The lines of fewer elements stay in the caches from one call to the next.
+        let many = self.walk.entries() >= part / LINE;
+        match (self.walk.is_far(), sorted) {
+            (true, false) if many => Ahead::Block,
+            (false, true) => Ahead::Never,
+            _ => Ahead::AtUse,
+        }
+    }
+
     /// Runs the kernel over single elements, several evenly spaced runs at a time. Returns the
     /// number of entries that are done: under policies that refuse no index, all up to some entry
     /// before the first index out of bounds.
@@ -148,6 +169,7 @@ impl Run<'_> {
             None => nest.last().is_some_and(|run| run.len >= LONG_LANE),
         };
         let long = self.walk.is_long() && long_lane;
+        let ahead = self.ahead();
         let run_lanes = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
             let (beside, lanes, count, step) = match &short_runs {
                 Some(runs) => (Beside::Runs(runs), 1, lanes * count, Offsets::ZERO),
@@ -165,6 +187,7 @@ impl Run<'_> {
                 listed: listed(at.listed),
                 repeated: repeated.is_some(),
                 long,
+                ahead,
             };
             // SAFETY: `single_kernel` has checked what the kernel requires; the addresses are those
             // of iterations of the loops, which do not leave the arrays (`Axes`), and are this

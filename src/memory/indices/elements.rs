@@ -17,7 +17,7 @@ use std::mem::MaybeUninit;
 use super::Indices;
 use super::short_runs::ShortRuns;
 use crate::index::Meaning;
-use crate::memory::cpu::{of_caches, prefetch_ahead, prefetch_line};
+use crate::memory::cpu::{prefetch_ahead, prefetch_line};
 use crate::memory::walk::{Component, Offsets};
 use crate::threshold::threshold;
 
@@ -140,6 +140,19 @@ pub(in crate::memory) struct Elements<'e> {
     pub(in crate::memory) repeated: bool,
     /// Whether the whole walk has so many indices and listed elements that prefetching them pays.
     pub(in crate::memory) long: bool,
+    pub(in crate::memory) ahead: Ahead,
+}
+
+/// When selected elements are prefetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::memory) enum Ahead {
+    /// Not at all: processors load several at a time by themselves.
+    Never,
+    /// Just before they are copied: more loads are in flight then, and stores do not wait for their
+    /// cache lines one after the other.
+    AtUse,
+    /// When the block of indices before theirs begins.
+    Block,
 }
 
 impl Indices<'_> {
@@ -234,18 +247,15 @@ unsafe fn copy_from<I: Unsigned, const N: usize, const GATHER: bool>(
             }
         }
     };
-    let reach = elements.axes[0].len.saturating_mul(elements.axes[0].step.unsigned_abs());
     // SAFETY: upheld by the caller.
     unsafe {
-        if reach < of_caches(|caches| caches.second / 4, 32) {
+        if elements.ahead != Ahead::AtUse {
             return elements.blocks(N, block_len, |indices: &[I], (first, listed)| {
                 axis.each(indices, |position, k| {
                     copy(address(first, position, k), listed.wrapping_add(k * N));
                 })
             });
         }
-        // Each cache line is prefetched just before it is used: then more loads are in flight, and
-        // stores do not wait for their cache lines one after the other.
         elements.blocks(N, block_len, |indices: &[I], (first, listed)| {
             axis.each(indices, |position, k| {
                 let selected = address(first, position, k);
@@ -279,6 +289,14 @@ impl Elements<'_> {
             let indices = unsafe { std::slice::from_raw_parts(first.cast::<I>(), self.count) };
             let mut selected = self.selected.wrapping_offset(at.selected);
             let mut listed = self.listed.wrapping_offset(at.listed);
+            let mut later =
+                if self.ahead == Ahead::Block { indices } else { &[] }.chunks(block_len);
+            let mut prefetch = |first: *mut u8| {
+                if let Some(block) = later.next() {
+                    prefetch_selected(block, (self.axis(), self.axes[0].step), first, self.beside);
+                }
+            };
+            prefetch(selected);
             for block in indices.chunks(block_len) {
                 let (advance, lanes) = match self.beside {
                     Beside::Each(beside) => (beside.wrapping_mul(block.len() as isize), 0),
@@ -291,6 +309,7 @@ impl Elements<'_> {
                         (selected, lanes),
                     );
                 }
+                prefetch(selected.wrapping_offset(advance));
                 all &= visit(block, (selected, listed));
                 selected = selected.wrapping_offset(advance);
                 if !self.repeated {
@@ -432,11 +451,44 @@ impl Axis {
     /// The position of an index and true, or 0 and false if the index is out of bounds.
     #[inline(always)]
     fn position<I: Meaning>(self, index: I) -> (u64, bool) {
-        let value = index.value() as u64;
-        let sum = value.wrapping_add(if value >= self.len { self.from_end } else { 0 });
-        let position = if size_of::<I>() == 4 { u64::from(sum as u32) } else { sum };
+        let position = self.nearest(index);
         let inside = position < self.len;
         (if inside { position } else { 0 }, inside)
+    }
+
+    /// The position of an index that is in bounds.
+    #[inline(always)]
+    fn nearest<I: Meaning>(self, index: I) -> u64 {
+        let value = index.value() as u64;
+        let sum = value.wrapping_add(if value >= self.len { self.from_end } else { 0 });
+        if size_of::<I>() == 4 { u64::from(sum as u32) } else { sum }
+    }
+}
+
+/// Prefetches what a block of indices selects, `first` being where position 0 is for the first of them,
+/// along an axis of this step. 4M `f32` written in 10M 14.4 ms chunk by chunk, 12.0 by this.
+#[inline(never)]
+fn prefetch_selected<I: Meaning>(
+    block: &[I],
+    (axis, step): (Axis, isize),
+    mut first: *mut u8,
+    beside: Beside<'_>,
+) {
+    let at = |first: *mut u8, index: &I| {
+        first.wrapping_offset((axis.nearest(*index) as isize).wrapping_mul(step))
+    };
+    match beside {
+        Beside::Each(beside) => {
+            for index in block {
+                prefetch_line(at(first, index));
+                first = first.wrapping_offset(beside);
+            }
+        }
+        Beside::Runs(runs) => {
+            for (index, beside) in block.iter().zip(runs.offsets()) {
+                prefetch_line(at(first, index).wrapping_offset(*beside));
+            }
+        }
     }
 }
 

@@ -91,6 +91,11 @@ impl ShortRuns {
         self.count
     }
 
+    /// The offset of each index of a block, in bytes.
+    pub(super) fn offsets(&self) -> &[isize] {
+        &self.offsets[..self.count]
+    }
+
     /// The offset of index number `k` of a block, in bytes.
     ///
     /// # Safety

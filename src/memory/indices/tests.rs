@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use ndarray::ArrayView1;
 
-use super::elements::{self, BLOCK, Beside, Elements, SingleRun};
+use super::elements::{self, Ahead, BLOCK, Beside, Elements, SingleRun};
 use super::resolve::{all_inside, resolve};
 use super::short_runs::{Joined, ShortRuns};
 use super::{
@@ -189,6 +189,7 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
         listed: list.as_mut_ptr().cast(),
         repeated: false,
         long: count > 50,
+        ahead: [Ahead::Never, Ahead::AtUse, Ahead::Block][count % 3],
     };
     // SAFETY: `single_width` allows the indices, and the axis and the list are as long as the lanes
     // and their indices require.
@@ -221,6 +222,7 @@ fn longer_blocks_are_refused() {
         listed: std::ptr::null_mut(),
         repeated: false,
         long: false,
+        ahead: Ahead::Never,
     };
     elements.axis().each(&[7_u32; BLOCK + 1], |_, _| ());
 }
@@ -302,6 +304,7 @@ fn short_runs_of_rows() {
                 listed: listed.as_mut_ptr().cast(),
                 repeated: false,
                 long: false,
+                ahead: Ahead::Never,
             };
             // SAFETY: there is a listed element for each index, and a row for each run, which is so
             // wide that each index of the run can select all of the axis beside the one before it.

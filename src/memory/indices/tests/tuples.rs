@@ -77,6 +77,7 @@ fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &
             listed: list.as_mut_ptr(),
             repeated: false,
             long: count > 50,
+            ahead: Ahead::Never,
         };
         // SAFETY: the axes reach no further than the array, and the list has an element of `bytes`
         // bytes for each tuple.
