@@ -99,9 +99,9 @@ enum Apart {
 }
 
 /// The number of uses of each element of an array with strided rows, at least, for which a copy pays on
-/// one thread: 18,000 of 3000 rows of 32, every second element, gathered as `f32` 95 -> 53 us, as `u8` 132
-/// -> 38, summed 175 -> 79 and 127 -> 65.
-const STRIDED: usize = 3;
+/// one thread: 6000 of 3000 rows of 32, every second element, gathered as `f32` 31 -> 24 us, as `u8` 44 ->
+/// 28; 18,000 95 -> 53 and 132 -> 38, summed 175 -> 79 and 127 -> 65.
+const STRIDED: usize = 2;
 
 impl WorkCopy {
     /// The copy; `None` where memory for it is refused, so that the array itself must serve.
@@ -152,8 +152,9 @@ impl Plan {
             Apart::Transposed { .. } if wide() => arrays.listed() >= arrays.len() / 4,
             Apart::Transposed { selected: true } => arrays.uses() >= (arrays.size / 2).max(1),
             Apart::Transposed { selected: false } => arrays.uses() >= (arrays.size * 3 / 4).max(3),
-            Apart::Strided if arrays.are_split() => arrays.uses() >= 2 * STRIDED.max(arrays.size),
-            Apart::Strided => arrays.uses() >= STRIDED.max(arrays.size),
+            Apart::Strided if wide() => arrays.listed() >= arrays.len() / 2,
+            Apart::Strided if arrays.are_split() => arrays.uses() >= STRIDED.max(arrays.size),
+            Apart::Strided => arrays.uses() >= STRIDED.max(arrays.size / 2),
         };
         pays.then_some(WorkCopy::Standard)
     }
