@@ -3,6 +3,7 @@
 //! Only this module depends on the integer type of the indices: a few functions for each of the
 //! types, compiled in this crate. All other code sees offsets.
 
+pub(super) mod axis;
 pub(super) mod elements;
 pub(super) mod repeated;
 mod resolve;

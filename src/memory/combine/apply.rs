@@ -3,7 +3,8 @@
 use super::rows::{self, Combine, TARGETS_AHEAD};
 use crate::memory::copy::repeat;
 use crate::memory::cpu;
-use crate::memory::indices::elements::{BLOCK, Beside, Elements, Unsigned, Width};
+use crate::memory::indices::axis::Unsigned;
+use crate::memory::indices::elements::{BLOCK, Beside, Elements, Width};
 use crate::memory::tile::{Kernel, Known, Places, Tile};
 
 /// Combines each update of a tile with the element that its index selects:

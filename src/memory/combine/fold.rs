@@ -6,7 +6,8 @@ use std::marker::PhantomData;
 use super::apply::elements;
 use super::rows::TARGETS_AHEAD;
 use crate::memory::cpu;
-use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Single, Unsigned, Width};
+use crate::memory::indices::axis::Unsigned;
+use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Single, Width};
 use crate::memory::tile::{Kernel, Tile};
 
 /// Combines updates with their targets by a function that the user of the crate passes.

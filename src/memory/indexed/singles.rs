@@ -120,13 +120,17 @@ impl Run<'_> {
         /// Bytes of a cache line.
         const LINE: usize = 64;
         let part = of_caches(|caches| caches.last / 8, 128);
-        if self.walk.reach() < part {
+        let (reach, span) = (self.walk.reach(), self.walk.span());
+        // Where lanes are shorter, hardware prefetches whole ones, unless most of their lines are not
+        // used.
+        let thin = span >= 4 * part && span / self.walk.entries() >= LINE / 2;
+        if reach < part && !thin {
             return Ahead::Never;
         }
         let sorted = self.indices.is_some_and(|indices| indices.begin_sorted(self.walk));
         // The lines of fewer elements stay in the caches from one call to the next.
         let many = self.walk.entries() >= part / LINE;
-        match (self.walk.is_far(), sorted) {
+        match (span >= 4 * part, sorted) {
             (true, false) if many => Ahead::Block,
             (false, true) => Ahead::Never,
             _ => Ahead::AtUse,

@@ -182,6 +182,12 @@ impl Walk {
         reach(&self.components)
     }
 
+    /// The number of bytes that the selected axes or a loop over entries spans, whichever is more.
+    pub(in crate::memory) fn span(&self) -> usize {
+        let bytes = |level: &Loop| level.len.saturating_mul(level.step.selected.unsigned_abs());
+        self.nest().iter().map(bytes).fold(self.reach(), usize::max)
+    }
+
     /// Orders the loops by strides. Where one is tiled, returns a walk over the iterations of it
     /// that make no whole tile.
     #[inline]
