@@ -5,7 +5,7 @@ use std::mem;
 use ndarray::{Array, ArrayRef, Dimension, Zip};
 
 use super::Plan;
-use super::work_copy::{Arrays, lies_apart};
+use super::work_copy::Arrays;
 use crate::arguments::{Output, OutputArray};
 use crate::error::{Error, Result};
 use crate::index::{OutOfBounds, Policy};
@@ -40,12 +40,7 @@ where
         });
         cloned(&references?)
     } else {
-        let copy = if lies_apart(data) {
-            let arrays = Arrays::of_shape(data, shape.slice(), 1);
-            plan.copy_to_read(&arrays).and_then(|copy| copy.of(data))
-        } else {
-            None
-        };
+        let copy = plan.copy_of_data(data, || Arrays::of_shape(data, shape.slice(), 1));
         let data = copy.as_deref().unwrap_or(data);
         filled(shape, None, |out| plan.read(&Transfer::new(data, fill, out), indices, false))
     }
@@ -71,15 +66,10 @@ where
     if checked {
         plan.check_indices(data.shape(), indices)?;
     }
-    let copy = if const { !mem::needs_drop::<A>() } && lies_apart(data) {
-        let arrays = match out.output() {
-            Output::Values(out) => Arrays::new(data, out),
-            Output::Slots(out) => Arrays::new(data, out),
-        };
-        plan.copy_to_read(&arrays).and_then(|copy| copy.of(data))
-    } else {
-        None
-    };
+    let copy = plan.copy_of_data(data, || match out.output() {
+        Output::Values(out) => Arrays::new(data, out),
+        Output::Slots(out) => Arrays::new(data, out),
+    });
     let data = copy.as_deref().unwrap_or(data);
     fill(data, fill_value(attributes.mode()), out.output(), |transfer, untouched| {
         plan.read(&transfer, indices, untouched && !checked)
