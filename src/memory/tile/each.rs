@@ -9,6 +9,10 @@ use crate::threshold::threshold;
 /// it. What they select stays in L1.
 const ITERATIONS: usize = threshold(128, 5);
 
+/// The fewest entries of an iteration with which later iterations are prefetched: with fewer,
+/// out-of-order execution and hardware prefetchers reach the next iterations.
+const ENTRIES: usize = threshold(8, 6);
+
 /// How [`Tile::each`] runs many iterations of the outer loop, or few entries in each of them.
 enum Way {
     /// With a prefetch of what is selected that many iterations later: iterations are far from each
@@ -116,21 +120,13 @@ impl Tile<'_> {
         /// The least step in bytes with which later iterations are prefetched: iterations nearer to
         /// each other mostly select in the same cache lines.
         const FAR: usize = threshold(128, 8);
-        /// The fewest entries with which they are: with fewer, out-of-order execution reaches the
-        /// next iterations.
-        const ENTRIES: usize = threshold(8, 6);
         let (entries, iterations) = (self.offsets.len(), self.outer.len);
         let step = self.outer.selected.unsigned_abs();
         if entries >= ENTRIES {
             let far = step >= FAR && cpu::is_long(step.saturating_mul(self.all_iterations));
             return far.then(|| Way::Prefetching((cpu::STREAM / step).max(1)));
         }
-        match (iterations >= MANY, entries) {
-            (true, _) if step < NEAR => Some(Way::ByEntry),
-            // More entries are as fast, or faster, in `each`.
-            (true, ..=4) => Some(Way::Plain),
-            _ => None,
-        }
+        (iterations >= MANY).then_some(if step < NEAR { Way::ByEntry } else { Way::Plain })
     }
 
     /// Prefetches what is selected `ahead` iterations later. Hardware prefetchers predict neither
@@ -171,12 +167,21 @@ impl Tile<'_> {
 
     /// The plain loops, without what `each` does for each iteration, which would take longer than
     /// few entries.
+    ///
+    /// The inner loop has a constant length, so that the compiler unrolls it: each entry has loads of
+    /// its own, at evenly spaced addresses, which hardware prefetchers follow.
     #[inline(always)]
     fn each_plain(&self, step: isize, visit: &impl Fn(*mut u8, *mut u8)) {
         let (mut selected, mut listed) = (self.selected, self.listed);
+        let entries = self.offsets.len();
+        let mut offsets = [0; ENTRIES - 1];
+        offsets[..entries].copy_from_slice(self.offsets);
         for _ in 0..self.outer.len {
             let mut entry = listed;
-            for &offset in self.offsets {
+            for (k, offset) in offsets.into_iter().enumerate() {
+                if k == entries {
+                    break;
+                }
                 visit(selected.wrapping_offset(offset), entry);
                 entry = entry.wrapping_offset(step);
             }
