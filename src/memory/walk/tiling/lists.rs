@@ -108,29 +108,30 @@ impl Near {
         let list_step = keys.selected(&list[0]);
         // A tile of the fewest iterations stays in L2.
         let most = of_caches(|caches| caches.second, 1 << 10) / TILES.start();
-        let (mut step, mut bytes) = (0, 0);
+        let of_each = selected_bytes(list[1..].iter(), loops, keys, false) / LINE;
         let further = |step: usize| {
             let others = around.iter().filter(|level| keys.selected(level) > step);
             others.min_by_key(|level| keys.selected(level))
         };
+        let pays = |bytes: usize| {
+            let all = bytes.saturating_mul(list[0].len);
+            bytes <= ALWAYS || all >= of_caches(|caches| caches.last / 2, 1 << 11)
+        };
+        let (mut step, mut near) = (0, None);
         while let Some(next) = further(step) {
-            let next_step = keys.selected(next);
-            let span = next_step.saturating_mul(next.len);
+            step = keys.selected(next);
+            let span = step.saturating_mul(next.len);
             let span = if next.entries { reach(keys.components) } else { span };
-            if next_step >= list_step || span > most {
+            if step >= list_step || span > most {
                 break;
             }
-            (step, bytes) = (next_step, span);
+            let bytes = span.max(LINE).min(list_step).saturating_mul(of_each);
+            let far = |level: &Loop| level.entries && keys.selected(level) > step;
+            if pays(bytes) && !around.iter().any(far) {
+                near = Some(Near { first, step, bytes });
+            }
         }
-        let far = |level: &Loop| level.entries && keys.selected(level) > step;
-        if step == 0 || around.iter().any(far) {
-            return None;
-        }
-        let of_each = selected_bytes(list[1..].iter(), loops, keys, false) / LINE;
-        let bytes = bytes.max(LINE).min(list_step).saturating_mul(of_each);
-        let all = bytes.saturating_mul(list[0].len);
-        let pays = bytes <= ALWAYS || all >= of_caches(|caches| caches.last / 2, 1 << 11);
-        pays.then_some(Near { first, step, bytes })
+        near
     }
 
     /// Puts these loops, in the order they have, and a tile of the list inside of the others. The
@@ -149,8 +150,14 @@ impl Near {
             loops.extend(list);
             return None;
         }
+        // Loops over parts of what the tile lists run within it, too, so that threads share no lines.
+        let list_step = keys.selected(&along);
+        let is_part = |level: &Loop| !level.entries && keys.selected(level) < list_step;
+        let mut within: Loops = loops.iter().copied().filter(is_part).collect();
+        loops.retain(|level| !is_part(level));
+        within.extend(near);
         // Tiles of one length make threads' parts equal, and leave few iterations.
-        let tiling = Tiling::push(loops, along, &near, along.len / along.len.div_ceil(len));
+        let tiling = Tiling::push(loops, along, &within, along.len / along.len.div_ceil(len));
         loops.extend_from_slice(&list[1..]);
         Some(tiling)
     }
