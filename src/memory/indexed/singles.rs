@@ -123,7 +123,7 @@ impl Run<'_> {
         let (reach, span) = (self.walk.reach(), self.walk.span());
         // Where lanes are shorter, hardware prefetches whole ones, unless most of their lines are not
         // used.
-        let thin = span >= 4 * part && span / self.walk.entries() >= LINE / 2;
+        let thin = span >= 4 * part && span / (LINE / 2) >= self.walk.entries();
         if reach < part && !thin {
             return Ahead::Never;
         }

@@ -98,14 +98,14 @@ impl Axis {
     /// The position of an index and true, or 0 and false if the index is out of bounds.
     #[inline(always)]
     fn position<I: Meaning>(self, index: I) -> (u64, bool) {
-        let position = self.nearest(index);
+        let position = self.position_inside(index);
         let inside = position < self.len;
         (if inside { position } else { 0 }, inside)
     }
 
     /// The position of an index that is in bounds.
     #[inline(always)]
-    pub(super) fn nearest<I: Meaning>(self, index: I) -> u64 {
+    pub(super) fn position_inside<I: Meaning>(self, index: I) -> u64 {
         let value = index.value() as u64;
         let sum = value.wrapping_add(if value >= self.len { self.from_end } else { 0 });
         if size_of::<I>() == 4 { u64::from(sum as u32) } else { sum }

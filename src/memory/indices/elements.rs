@@ -354,7 +354,7 @@ impl Elements<'_> {
         let mut first = self.selected.wrapping_offset(offset);
         let (axis, step) = (self.axis(), self.axes[0].step);
         let at = |first: *mut u8, index: &I| {
-            first.wrapping_offset((axis.nearest(*index) as isize).wrapping_mul(step))
+            first.wrapping_offset((axis.position_inside(*index) as isize).wrapping_mul(step))
         };
         match self.beside {
             Beside::Each(beside) => {
