@@ -120,17 +120,17 @@ impl Run<'_> {
         /// Bytes of a cache line.
         const LINE: usize = 64;
         let part = of_caches(|caches| caches.last / 8, 128);
-        let (reach, span) = (self.walk.reach(), self.walk.span());
-        // Where lanes are shorter, hardware prefetches whole ones, unless most of their lines are not
-        // used.
-        let thin = span >= 4 * part && span / (LINE / 2) >= self.walk.entries();
-        if reach < part && !thin {
-            return Ahead::Never;
-        }
-        let sorted = self.indices.is_some_and(|indices| indices.begin_sorted(self.walk));
+        let entries = self.walk.entries();
+        let far = self.walk.spans(4 * part);
+        let sorted = || self.indices.is_some_and(|indices| indices.begin_sorted(self.walk));
         // The lines of fewer elements stay in the caches from one call to the next.
-        let many = self.walk.entries() >= part / LINE;
-        match (span >= 4 * part, sorted) {
+        let many = entries >= part / LINE;
+        if self.walk.reach() < part {
+            // Hardware prefetches whole lanes, unless most of their lines are not used.
+            let thin = self.walk.span() / (LINE / 2) >= entries;
+            return if far && thin && many && !sorted() { Ahead::Block } else { Ahead::Never };
+        }
+        match (far, sorted()) {
             (true, false) if many => Ahead::Block,
             (false, true) => Ahead::Never,
             _ => Ahead::AtUse,

@@ -182,6 +182,12 @@ impl Walk {
         reach(&self.components)
     }
 
+    /// Whether these span at least so many [bytes](Self::span), unless iterations of the loops reuse
+    /// cache lines that stay cached.
+    pub(in crate::memory) fn spans(&self, bytes: usize) -> bool {
+        self.span() >= bytes && !reuses_lines(&self.loops, &self.components)
+    }
+
     /// The number of bytes that the selected axes or a loop over entries spans, whichever is more.
     pub(in crate::memory) fn span(&self) -> usize {
         let bytes = |level: &Loop| level.len.saturating_mul(level.step.selected.unsigned_abs());
