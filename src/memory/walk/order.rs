@@ -182,7 +182,7 @@ impl Walk {
         reach(&self.components)
     }
 
-    /// Whether these span at least so many [bytes](Self::span), unless iterations of the loops reuse
+    /// Whether the [span](Self::span) is at least so many bytes, unless iterations of the loops reuse
     /// cache lines that stay cached.
     pub(in crate::memory) fn spans(&self, bytes: usize) -> bool {
         self.span() >= bytes && !reuses_lines(&self.loops, &self.components)
