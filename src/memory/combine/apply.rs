@@ -4,7 +4,7 @@ use super::rows::{self, Combine, TARGETS_AHEAD};
 use crate::memory::copy::repeat;
 use crate::memory::cpu;
 use crate::memory::indices::axis::Unsigned;
-use crate::memory::indices::elements::{BLOCK, Beside, Elements, Width};
+use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Width};
 use crate::memory::tile::{Kernel, Known, Places, Tile};
 
 /// Combines each update of a tile with the element that its index selects:
@@ -41,7 +41,7 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
             Places::Every(step) if inner.len == 1 && tile.repeats([7, 8]) => {
                 runs(tile, step, combine_alone);
             }
-            _ if inner.len == 1 => tile.each(combine_one),
+            _ if inner.len == 1 => tile.each(Action::Combine, combine_one),
             _ if [inner.selected, inner.listed] != steps => elements(tile, combine_one),
             _ if inner.len * size_of::<A>() < rows::SMALL_BLOCK => {
                 let distance = if tile.spread { TARGETS_AHEAD } else { tile.offsets.len() };

@@ -50,7 +50,7 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
         let fold_one = |selected: *mut u8, listed: *mut u8| unsafe {
             fold(&mut *selected.cast::<A>(), &*listed.cast::<U>());
         };
-        if inner.len == 1 { tile.each(fold_one) } else { elements(tile, fold_one) }
+        if inner.len == 1 { tile.each(Action::Fold, fold_one) } else { elements(tile, fold_one) }
     }
 
     unsafe fn nowhere(&self, _: &Tile<'_>) {}

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use super::each_listed;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::memory::cpu::Avx2;
+use crate::memory::indices::elements::Action;
 use crate::memory::tile::Tile;
 
 /// The functions that clone elements of one type.
@@ -87,7 +88,7 @@ unsafe fn clone_rows<T: Clone, const ARRAYS: bool, const SHORT: usize, const GAT
     let steps = [inner.selected, inner.listed];
     let [from_step, to_step] = if GATHER { steps } else { [steps[1], steps[0]] };
     if inner.len == 1 {
-        return tile.each(|selected, listed| {
+        return tile.each(Action::of_copy::<GATHER>(), |selected, listed| {
             let (from, to) = from_to(selected, listed);
             // SAFETY: the caller's promise, for this element.
             unsafe { to.write((*from).clone()) };

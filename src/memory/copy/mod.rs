@@ -167,7 +167,7 @@ impl Copier {
 
     /// What [`Kernel::single`] returns.
     fn single<const GATHER: bool>(&self) -> Option<Single> {
-        let action = if GATHER { Action::Gather } else { Action::Write };
+        let action = Action::of_copy::<GATHER>();
         self.single_function::<GATHER>().map(|_| Single {
             size: self.size,
             selected: self.size,

@@ -7,6 +7,7 @@
 use std::cell::Cell;
 
 use crate::memory::cpu;
+use crate::memory::indices::elements::Action;
 use crate::memory::tile::{Places, Tile};
 use crate::threshold::threshold;
 
@@ -92,7 +93,7 @@ unsafe fn blocks<const N: usize, const OVERLAP: bool, const GATHER: bool>(tile: 
             copy(selected, listed);
         });
     } else {
-        tile.each(copy);
+        tile.each(Action::of_copy::<GATHER>(), copy);
     }
 }
 

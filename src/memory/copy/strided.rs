@@ -4,6 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::repeat;
 use crate::memory::cpu::{LINE, Rows, transpose, transposes};
+use crate::memory::indices::elements::Action;
 use crate::memory::tile::{Places, Tile};
 use crate::memory::walk::lines_in_l1;
 use crate::threshold::threshold;
@@ -97,7 +98,7 @@ fn least_side(size: usize, step: isize, stay: bool) -> usize {
 unsafe fn rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     let len = tile.inner.len;
     if len == 1 {
-        return tile.each(|selected, listed| {
+        return tile.each(Action::of_copy::<GATHER>(), |selected, listed| {
             let (from, to) = from_to::<GATHER, _>(selected, listed);
             // SAFETY: the caller's promise, for each element.
             unsafe { from.cast_const().copy_to_nonoverlapping(to, N) };

@@ -55,6 +55,14 @@ pub(in crate::memory) enum Action {
     Fold,
 }
 
+impl Action {
+    /// That of a copy, which gathers if `GATHER`.
+    #[inline(always)]
+    pub(in crate::memory) const fn of_copy<const GATHER: bool>() -> Self {
+        if GATHER { Action::Gather } else { Action::Write }
+    }
+}
+
 /// Runs a kernel over all elements and returns whether all indices are in bounds. An index out of
 /// bounds selects some element of the axis instead.
 ///

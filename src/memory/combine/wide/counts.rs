@@ -7,6 +7,7 @@ use super::steps;
 use crate::error::Result;
 use crate::memory::alloc::repeated;
 use crate::memory::combine::apply::elements;
+use crate::memory::indices::elements::Action;
 use crate::memory::tile::{Kernel, Steps, Tile};
 use crate::memory::walk::{Components, Loop, Loops, Offsets};
 
@@ -106,7 +107,11 @@ pub(in crate::memory) unsafe fn count(tile: &Tile<'_>) {
     // SAFETY: the caller's promise.
     unsafe {
         let count_one = |count: *mut u8, _: *mut u8| *count.cast::<u32>() += 1;
-        if tile.inner.len == 1 { tile.each(count_one) } else { elements(tile, count_one) }
+        if tile.inner.len == 1 {
+            tile.each(Action::Combine, count_one);
+        } else {
+            elements(tile, count_one);
+        }
     }
 }
 

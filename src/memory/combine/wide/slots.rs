@@ -2,7 +2,7 @@
 
 use super::super::apply::{apply_singly, elements};
 use super::runs::{map_run, with_simd};
-use crate::memory::indices::elements::Elements;
+use crate::memory::indices::elements::{Action, Elements};
 use crate::memory::tile::Tile;
 use crate::reduction::{Divide, Running};
 
@@ -28,7 +28,7 @@ pub(super) unsafe fn add<A: Running>(tile: &Tile<'_>) {
         // SAFETY: the caller's promise, for each element.
         unsafe { slot.write(A::add(slot.read(), update.cast::<A>().read())) };
     };
-    if tile.inner.len == 1 { tile.each(add_one) } else { elements(tile, add_one) }
+    if tile.inner.len == 1 { tile.each(Action::Combine, add_one) } else { elements(tile, add_one) }
 }
 
 /// Adds single updates to slots, each index being resolved just before it is used.
