@@ -261,10 +261,13 @@ fn cut(walk: &Walk, row: usize, parts: usize) -> (Cut, usize) {
         (Cut::Outer, walk.outer.len),
         (Cut::Inner, if row < CUT_ROW { 0 } else { walk.inner.len }),
     ];
-    let share_lines = walk.nest().last().is_some_and(|run| run.step.listed.unsigned_abs() < LINE);
-    if share_lines && is_chunk(walk.nest()) {
-        // A chunk of entries that share cache lines of the output is not cut if another loop can be:
-        // each part resolves all of its indices.
+    let shares_lines = walk.nest().last().is_some_and(|run| {
+        let near = |step: isize| step.unsigned_abs() < LINE;
+        near(run.step.listed) || (!run.reads_indices() && near(run.step.selected))
+    });
+    if shares_lines && is_chunk(walk.nest()) {
+        // A chunk of entries that share cache lines of an array is not cut if another loop can be: each
+        // part resolves all of its indices. Without indices, this transposes.
         lens[1..].rotate_left(1);
     }
     let enough = lens.iter().find(|(_, len)| *len >= 4 * parts);
