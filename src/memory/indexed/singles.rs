@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::{Part, Run};
 use crate::index::Policy;
 use crate::memory::cpu::of_caches;
-use crate::memory::indices::elements::{Action, Ahead, BLOCK, Beside, Elements, Single, Width};
+use crate::memory::indices::elements::{Action, Ahead, Beside, Elements, Single, Width};
 use crate::memory::indices::repeated::Repeated;
 use crate::memory::indices::short_runs::{Joined, ShortRuns};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -29,6 +29,10 @@ const FEWEST_TUPLES: usize = threshold(64, 5);
 
 /// Fewest elements of the evenly spaced runs of two loops, if there are loops around these.
 const FEWEST_EVEN: usize = threshold(96, 4);
+
+/// Fewest elements of a run, each of which selects one element beside the one before it, to be combined
+/// one by one: 3677 sums of `bf16` in each of 80 of 160 lanes take 0.28 ms so, and 0.34 chunk by chunk.
+const FEWEST_BESIDE: usize = threshold(16, 4);
 
 /// Fewest elements of a lane with which prefetching indices and listed elements pays: what shorter
 /// lanes select stays in L1, and loads of the lists do not wait for it. 4096 lanes of 1024 sums take
@@ -92,7 +96,7 @@ impl Run<'_> {
             if run.step.selected == 0 && axis.step == size {
                 return single.waits.is_none_or(|part| !indices.repeat(self.walk, part));
             }
-            let beside = run.step.selected == size && run.len > BLOCK;
+            let beside = run.step.selected == size && run.len >= FEWEST_BESIDE;
             beside || joined
         };
         // It takes longer to start on a few evenly spaced runs than to join them to a chunk.

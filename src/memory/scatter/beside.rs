@@ -10,15 +10,19 @@ use crate::threshold::threshold;
 /// Whether single elements are reduced faster [beside](combine::fold_wide) their targets although
 /// these could be reduced in place: minima and maxima of half precision, which are compared as
 /// `f32`. 1M maxima of `f16` in 100,000: 1.6 -> 0.55 ms; of 10M in 10M, whose slots leave the
-/// caches, 29 ms in place and 49 beside, and of 15,056 x 188 along axis 0 in 40,264 x 188 5.2 and 38.
+/// caches, 29 ms in place and 49 beside; of 15,056 x 100 along axis 0 in 20,000 x 100 5.0 and 2.8, of
+/// 30,000 x 300, of which groups of lanes have slots, on two threads 10 and 19.
 pub(super) fn beside(walk: &Walk, kernels: &Kernels, reduction: Reduction) -> bool {
+    /// Number of lanes side by side, at least, with which groups of them pay.
+    const MIN_LANES: usize = threshold(16, 2);
     let targets = walk.targets();
     // Lanes side by side have their slots at the same time: all of a row, or enough of it.
     let row = walk.loops.iter().filter(|row| !row.entries && is_inside(&walk.components, row));
     let row = row.map(|row| row.len).fold(1, usize::saturating_mul);
     let slots = |lanes: usize| targets.saturating_mul(lanes.saturating_mul(size_of::<f32>()));
     let second = of_caches(|caches| caches.second, 1 << 10);
-    let fits = slots(row) <= 2 * second || slots(row.min(combine::MIN_LANES)) <= second / 2;
+    let last = of_caches(|caches| caches.last, 1 << 11);
+    let fits = slots(row) <= last / 2 || slots(row.min(MIN_LANES)) <= second / 2;
     kernels.has_slots(reduction)
         && fits
         && walk.loops.iter().all(Loop::reads_indices)
@@ -31,8 +35,6 @@ pub(super) fn beside(walk: &Walk, kernels: &Kernels, reduction: Reduction) -> bo
 /// slots would take so much memory that allocators return it to the system with each call. 752,800 `f64`
 /// into 2.95M: 23 ms with slots, which are mapped anew, and 4 so.
 pub(super) fn means_in_place(walk: &Walk, kernels: &Kernels, size: usize) -> bool {
-    /// Bytes of slots that are mapped anew in each call.
-    const MAPPED: usize = threshold(32 << 20, 1 << 10);
     let lanes = walk.loops.iter().filter(|level| !level.entries);
     let rows = lanes.clone().any(|level| !level.reads_indices() && level.len >= combine::WIDE_ROW);
     if rows {
@@ -41,7 +43,7 @@ pub(super) fn means_in_place(walk: &Walk, kernels: &Kernels, size: usize) -> boo
     // The counts of lanes lie beside each other.
     let beside = |level: &Loop| level.reads_indices() && is_inside(&walk.components, level);
     let slots = lanes.clone().map(|level| level.len).fold(walk.targets(), usize::saturating_mul);
-    let mapped = |size: usize| slots.saturating_mul(size) >= MAPPED;
+    let mapped = |size: usize| slots.saturating_mul(size) >= combine::MAPPED;
     mapped(kernels.slot_size(Reduction::Mean))
         && lanes.clone().all(beside)
         && !is_sparse(walk, size, mapped(size_of::<u32>()))
