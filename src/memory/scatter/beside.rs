@@ -32,9 +32,12 @@ pub(super) fn beside(walk: &Walk, kernels: &Kernels, reduction: Reduction) -> bo
 
 /// Whether sums for means are accumulated in the target itself, and counts beside it: where each index
 /// selects a row, and dividing all rows of the target costs less than sorting the updates; and where
-/// slots would take so much memory that allocators return it to the system with each call. 752,800 `f64`
-/// into 2.95M: 23 ms with slots, which are mapped anew, and 4 so.
+/// slots would take so much memory that allocators return it to the system with each call, but in
+/// millions of targets every access is to another page, and slots have huge pages. 752,800 `f64` into
+/// 2.95M: 8.2 ms with slots, which are mapped anew, and 4.2 so; 9M `f32` into 10M 40 and 72.
 pub(super) fn means_in_place(walk: &Walk, kernels: &Kernels, size: usize) -> bool {
+    /// Bytes of slots that are mapped anew in each call.
+    const MAPPED: usize = threshold(32 << 20, 1 << 10);
     let lanes = walk.loops.iter().filter(|level| !level.entries);
     let rows = lanes.clone().any(|level| !level.reads_indices() && level.len >= combine::WIDE_ROW);
     if rows {
@@ -43,8 +46,9 @@ pub(super) fn means_in_place(walk: &Walk, kernels: &Kernels, size: usize) -> boo
     // The counts of lanes lie beside each other.
     let beside = |level: &Loop| level.reads_indices() && is_inside(&walk.components, level);
     let slots = lanes.clone().map(|level| level.len).fold(walk.targets(), usize::saturating_mul);
-    let mapped = |size: usize| slots.saturating_mul(size) >= combine::MAPPED;
+    let mapped = |size: usize| slots.saturating_mul(size) >= MAPPED;
     mapped(kernels.slot_size(Reduction::Mean))
+        && slots < of_caches(|caches| caches.last / 4, 1 << 10)
         && lanes.clone().all(beside)
         && !is_sparse(walk, size, mapped(size_of::<u32>()))
 }
@@ -80,7 +84,7 @@ pub(super) fn is_sparse(walk: &Walk, size: usize, beside: bool) -> bool {
         // The accumulators of a long row cost more than sorting.
         true if row > combine::SHORT_ROW => 4,
         // Those of single elements in lanes take twice as long as those of one lane.
-        true if within(16) && row == 1 && own_indices => threshold(24, 4),
+        true if within(16) && row == 1 && own_indices => threshold(if apart { 11 } else { 28 }, 4),
         true if apart => threshold((8 + 4 * row) / row, 4),
         true if within(16) => threshold((24 + 6 * row) / row, 4),
         true if within(4) => threshold((16 + 4 * row) / row, 4),

@@ -50,7 +50,7 @@ pub(crate) use self::kinds::{
 use super::Kernels;
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::memory::alloc::{repeated, reserved};
+use crate::memory::alloc::{expect_large_writes, repeated, reserved};
 use crate::memory::cpu::of_caches;
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::Indices;
@@ -83,9 +83,6 @@ const ENOUGH_LANES: usize = threshold(256, 4);
 
 /// Elements that are less bytes apart share cache lines.
 const NEAR: usize = threshold(64, 16);
-
-/// Bytes of slots that allocators return to the system, so that they are mapped anew in each call.
-pub(in crate::memory) const MAPPED: usize = threshold(32 << 20, 1 << 10);
 
 /// Number of elements from which on a row is worth a count of its updates.
 pub(in crate::memory) const WIDE_ROW: usize = 4;
@@ -184,7 +181,9 @@ type SlotBuffer = Vec<u128>;
 fn slot_buffer(slots: Option<usize>, size: usize) -> Result<SlotBuffer> {
     let bytes = slots.and_then(|slots| slots.checked_mul(size));
     let bytes = bytes.ok_or(Error::AllocationFailed { bytes: usize::MAX })?;
-    reserved(bytes.div_ceil(size_of::<u128>()))
+    let mut buffer: SlotBuffer = reserved(bytes.div_ceil(size_of::<u128>()))?;
+    expect_large_writes(buffer.as_mut_ptr().cast(), bytes);
+    Ok(buffer)
 }
 
 /// Runs the reduction. Returns false if the policy refuses an index out of
@@ -276,7 +275,9 @@ impl SlotPlan<'_> {
             (false, _) => (separate_slot_bytes(), 1),
         };
         let row = self.row.len;
-        let width = (bytes / lane_bytes).min(share(row, around)).max(least).min(row);
+        let width = (bytes / lane_bytes).min(share(row, around));
+        // Bands of one width: a narrow one would cost as much as a whole one.
+        let width = if width < least { row.div_ceil((row / least).max(1)) } else { width.min(row) };
         // Iterations that have the same counts may be in one group.
         let joined = |outer: &Loop| self.wide.divide_row.is_none() || !outer.reads_indices();
         let (mut outer, mut whole, mut depth, mut lanes) = (Loop::ONCE, Loops::new(), 1, width);
@@ -304,7 +305,6 @@ impl SlotPlan<'_> {
     /// Reduces all lanes, group by group. Returns false if the policy refuses an index.
     fn fold(mut self, updates: usize) -> Result<bool> {
         let targets = self.building.targets();
-        let lane_bytes = targets.saturating_mul(self.wide.slot);
         let lanes = iterations(&self.lanes) * self.row.len;
         let cost = Cost::of_near(updates.saturating_mul(lanes)).times(3);
         // Slots of all targets are started and finished.
@@ -314,10 +314,7 @@ impl SlotPlan<'_> {
         let cuts = self.cut(parts, targets);
         let Cuts { around, blocks, bands, outer, depth, width, lanes, .. } = cuts;
         let groups = around * blocks * bands;
-        let mapped =
-            |parts: usize| parts.saturating_mul(lanes).saturating_mul(lane_bytes) >= MAPPED;
-        // 53,326 sums of `f16` in each of 2 x 12 lanes of 581,641 take 19 ms on two threads, 7.5 on one.
-        let parts = if mapped(parts) && !mapped(1) { 1 } else { parts.min(groups) };
+        let parts = parts.min(groups);
         // One allocation for all parts: with one each, glibc returns the memory to the system when
         // the call ends, and its pages are mapped anew in the next. 1175 rows of 465 `f16` take
         // 1150 us on two threads so, and 170 with one allocation.
