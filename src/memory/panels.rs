@@ -60,6 +60,8 @@ struct Panel {
 struct Transposed<'w> {
     /// Over adjacent elements of the array, each of which begins a lane.
     lanes: &'w Loop,
+    /// The loop of which each iteration continues where these of the one before end, if there is one.
+    beside: Option<Loop>,
     /// Over the indices of a lane.
     list: &'w Loop,
     /// The axis that these select along.
@@ -79,9 +81,11 @@ impl<'w> Transposed<'w> {
         let contiguous = list.step.listed == step && list.step.indices.unsigned_abs() < LINE;
         let others: Loops =
             walk.loops.iter().filter(|&level| level != lanes && level != list).copied().collect();
+        let after = step.saturating_mul(lanes.len as isize);
+        let beside = others.iter().find(|level| level.step.selected == after).copied();
         let own = walk.loops.iter().all(Loop::reads_indices);
         let one_list = others.iter().all(|level| !level.entries);
-        (contiguous && own && one_list).then_some(Transposed { lanes, list, axis, others })
+        (contiguous && own && one_list).then_some(Transposed { lanes, beside, list, axis, others })
     }
 
     /// Whether packing takes less time than it saves: the lines of a lane do not stay cached, and
@@ -91,8 +95,9 @@ impl<'w> Transposed<'w> {
         const USES: usize = threshold(4, 1);
         /// Lines of one lane, divided by those that stay in L1.
         const BEYOND_L1: usize = threshold(4, 1);
-        let &Transposed { lanes, list, axis, .. } = self;
-        let uses = list.len.saturating_mul(lanes.len.min(LINE / size));
+        let &Transposed { lanes, beside, list, axis, .. } = self;
+        let adjacent = lanes.len.saturating_mul(beside.map_or(1, |level| level.len));
+        let uses = list.len.saturating_mul(adjacent.min(LINE / size));
         let lines = axis.len.min(list.len);
         let all = axis.len.saturating_mul(axis.step.unsigned_abs());
         let far = axis.len > STREAMS && all >= of_caches(|caches| caches.last / 2, 1 << 10);
@@ -100,33 +105,42 @@ impl<'w> Transposed<'w> {
         uses >= USES.saturating_mul(axis.len) && (conflicts || far)
     }
 
-    /// The number of lanes of a panel, if one of a cache line is small enough to stay cached.
-    fn width(&self, size: usize) -> Option<usize> {
+    /// The number of lanes of a panel, if one of a cache line is small enough to stay cached: of
+    /// iterations of `beside`, each with all of `lanes`, or of `lanes`.
+    fn width(&self, size: usize) -> Option<[usize; 2]> {
         /// The most bytes of adjacent elements.
         const WIDEST: usize = threshold(512, 16);
         let most = of_caches(|caches| caches.last / 4, 4 << 10);
         let most = most / self.axis.len.max(1);
-        (most >= threshold(LINE, 4)).then(|| (most.min(WIDEST) / size).clamp(1, self.lanes.len))
+        let width = (most >= threshold(LINE, 4)).then(|| (most.min(WIDEST) / size).max(1))?;
+        let beside = self.beside.map_or(1, |level| (width / self.lanes.len).clamp(1, level.len));
+        Some([beside, width.min(self.lanes.len)])
     }
 
-    /// The loops over a panel of `lanes` lanes, which lie `stride` bytes apart in the buffer.
-    fn panel(&self, lanes: usize, stride: usize, size: usize) -> Panel {
+    /// The loops over a panel of so many lanes, which lie `stride` bytes apart in the buffer.
+    fn panel(&self, [beside, lanes]: [usize; 2], stride: usize, size: usize) -> Panel {
         let (step, stride) = (size as isize, stride as isize);
         let copies = |back: bool| {
             let level = |len, array, buffer| {
                 let (selected, listed) = if back { (buffer, array) } else { (array, buffer) };
                 Loop { len, step: Offsets { selected, indices: 0, listed }, entries: false }
             };
-            let loops = [level(lanes, step, stride), level(self.axis.len, self.axis.step, step)];
+            let lanes = level(beside * lanes, step, stride);
+            let loops = [lanes, level(self.axis.len, self.axis.step, step)];
             Walk::new(loops.into_iter().collect(), Components::new(), Order::Listed(size))
         };
-        let lanes = Loop {
-            len: lanes,
-            step: Offsets { selected: stride, ..self.lanes.step },
-            ..*self.lanes
+        let packed = |level: &Loop, len, selected| Loop {
+            len,
+            step: Offsets { selected, ..level.step },
+            ..*level
         };
+        let beside = self
+            .beside
+            .filter(|_| beside > 1)
+            .map(|level| packed(&level, beside, stride.wrapping_mul(lanes as isize)));
+        let lanes = packed(self.lanes, lanes, stride);
         let axis = Component { step, ..*self.axis };
-        let loops = [lanes, *self.list].into_iter().collect();
+        let loops = beside.into_iter().chain([lanes, *self.list]).collect();
         let select = Walk::in_order(loops, [axis].into_iter().collect());
         Panel { pack: copies(false), unpack: copies(true), select }
     }
@@ -146,17 +160,24 @@ impl Panels {
         let elements = iterations(&walk.loops);
         // Where entries are one chunk, callers rely on all being resolved before the first is used.
         let width = loops.width(size).filter(|_| elements > CHUNK)?;
-        let neighbours = lanes.len.div_ceil(width);
-        let last = lanes.len - (neighbours - 1) * width;
+        // The loop of which each panel has some iterations.
+        let (divided, at) = match loops.beside {
+            Some(beside) if width[0] > 1 => (beside, 0),
+            _ => (*lanes, 1),
+        };
+        let neighbours = divided.len.div_ceil(width[at]);
+        let mut last = width;
+        last[at] = divided.len - (neighbours - 1) * width[at];
         let mut around = loops.others.clone();
-        let step = Offsets::ZERO.after(width, lanes.step);
+        around.retain(|level| at == 1 || *level != divided);
+        let step = Offsets::ZERO.after(width[at], divided.step);
         around.push(Loop { len: neighbours, step, entries: false });
         let packed = axis.len.saturating_mul(lanes.len * iterations(&loops.others));
         let cost = Cost::of_near(elements).plus(Cost::of_apart(packed).times(2));
         let parts = parallel::parts(cost).min(parallel::threads()).min(iterations(&around));
         // An odd number of cache lines: lanes a power of two apart would share sets of the caches.
         let lane = ((axis.len * size).div_ceil(LINE) | 1) * LINE;
-        let stride = lane * width + LINE;
+        let stride = lane * width[0] * width[1] + LINE;
         let memory = reserved(stride.checked_mul(parts)?.div_ceil(size_of::<u128>())).ok()?;
         let [whole, last] = [width, last].map(|lanes| loops.panel(lanes, lane, size));
         Some(Panels { whole, last, around, parts, stride, memory })
