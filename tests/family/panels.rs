@@ -1,7 +1,7 @@
 //! Single elements along an axis of transposed arrays, the lanes of which lie a power of two apart
 //! and are packed in panels: against the formula.
 
-use ndarray::{ArrayD, ArrayView3, ArrayViewMut3, Ix3, s};
+use ndarray::{ArrayD, ArrayView3, ArrayViewMut3, Ix3, ShapeBuilder as _, StrideShape};
 use num_complex::Complex;
 use opkernels::{Error, OutOfBounds, Reduction};
 
@@ -23,26 +23,51 @@ const SIZES: [[usize; 4]; 6] = [
     [2, 9, 12, 12],
 ];
 
-/// An array in whose memory lanes are the last axis, 1024 elements apart.
+/// The same for batches that lie beside each other: few in each place, so that panels have several
+/// places.
+const BESIDE: [[usize; 4]; 5] =
+    [[3, 40, 33, 40], [5, 60, 70, 64], [2, 100, 65, 50], [11, 13, 9, 30], [2, 3, 60, 60]];
+
+/// An array in whose memory lanes are the last axis, 1024 elements apart. Batches follow each other, or
+/// are `beside` each other: adjacent elements.
 struct Lanes<A> {
     memory: ArrayD<A>,
-    lanes: usize,
+    sizes: [usize; 4],
+    beside: bool,
 }
 
 impl<A: Value> Lanes<A> {
-    fn new([batches, lanes, len, _]: [usize; 4]) -> Self {
-        Lanes { memory: array_of(&[batches, len, 1024], 1), lanes }
+    fn new(sizes: [usize; 4], beside: bool) -> Self {
+        let [batches, lanes, len, _] = sizes;
+        assert!(if beside { batches * lanes } else { lanes } <= 1024, "lanes of a row of memory");
+        let rows = if beside { len } else { batches * len };
+        Lanes { memory: array_of(&[rows, 1024], 1), sizes, beside }
+    }
+
+    fn shape(&self) -> StrideShape<Ix3> {
+        let [batches, lanes, len, _] = self.sizes;
+        let strides = if self.beside { (1, batches, 1024) } else { (1024 * len, 1, 1024) };
+        (batches, lanes, len).strides(strides)
     }
 
     fn view(&self) -> ArrayView3<'_, A> {
-        let memory = self.memory.view().into_dimensionality::<Ix3>().unwrap();
-        memory.slice_move(s![.., .., ..self.lanes]).permuted_axes([0, 2, 1])
+        ArrayView3::from_shape(self.shape(), self.memory.as_slice().unwrap()).unwrap()
     }
 
     fn view_mut(&mut self) -> ArrayViewMut3<'_, A> {
-        let memory = self.memory.view_mut().into_dimensionality::<Ix3>().unwrap();
-        memory.slice_move(s![.., .., ..self.lanes]).permuted_axes([0, 2, 1])
+        let shape = self.shape();
+        ArrayViewMut3::from_shape(shape, self.memory.as_slice_mut().unwrap()).unwrap()
     }
+
+    fn with(&self, memory: ArrayD<A>) -> Self {
+        Lanes { memory, ..*self }
+    }
+}
+
+/// Runs a test for all sizes and both layouts.
+fn on_all(run: impl Fn([usize; 4], bool)) {
+    SIZES.into_iter().for_each(|sizes| run(sizes, false));
+    BESIDE.into_iter().for_each(|sizes| run(sizes, true));
 }
 
 /// Indices of any sign; of `wild` ones some are out of bounds.
@@ -61,8 +86,8 @@ fn on_every_pool(run: impl Fn() + Sync) {
     run();
 }
 
-fn gathered<A: Value, I: Index>(sizes: [usize; 4]) {
-    let data = Lanes::<A>::new(sizes);
+fn gathered<A: Value, I: Index>(sizes: [usize; 4], beside: bool) {
+    let data = Lanes::<A>::new(sizes, beside);
     let all = data.view().to_owned().into_dyn();
     let fill = OutOfBounds::Fill(A::from_number(5));
     for mode in [OutOfBounds::Error, OutOfBounds::Clip, OutOfBounds::Wrap, fill] {
@@ -77,19 +102,17 @@ fn gathered<A: Value, I: Index>(sizes: [usize; 4]) {
 
 #[test]
 fn gathers() {
-    for sizes in SIZES {
-        gathered::<u8, i64>(sizes);
-        gathered::<i16, i32>(sizes);
-        gathered::<f32, i64>(sizes);
-        gathered::<u64, i64>(sizes);
-        gathered::<Complex<f64>, i32>(sizes);
-        gathered::<String, i64>(sizes);
-    }
+    on_all(gathered::<u8, i64>);
+    on_all(gathered::<i16, i32>);
+    on_all(gathered::<f32, i64>);
+    on_all(gathered::<u64, i64>);
+    on_all(gathered::<Complex<f64>, i32>);
+    on_all(gathered::<String, i64>);
 }
 
-fn scattered<A: Reduce, I: Index>(sizes: [usize; 4]) {
+fn scattered<A: Reduce, I: Index>(sizes: [usize; 4], beside: bool) {
     let [batches, lanes, _, count] = sizes;
-    let data = Lanes::<A>::new(sizes);
+    let data = Lanes::<A>::new(sizes, beside);
     let updates: ArrayD<A> = array_of(&[batches, lanes, count], 3);
     for reduction in [Reduction::None, Reduction::Sum, Reduction::Max, Reduction::Mean] {
         for (mode, use_init_val) in [(OutOfBounds::Error, true), (OutOfBounds::Skip, false)] {
@@ -100,16 +123,14 @@ fn scattered<A: Reduce, I: Index>(sizes: [usize; 4]) {
             let Ok(expected) = oracle::reduce_of(KIND, &all, &wide, &updates, &how) else {
                 continue;
             };
-            let mut changed = data.memory.clone();
-            let places = s![.., .., ..lanes];
-            let expected = expected.into_dimensionality::<Ix3>().unwrap();
-            let mut changed_lanes = changed.view_mut().into_dimensionality::<Ix3>().unwrap();
-            changed_lanes.slice_mut(places).assign(&expected.permuted_axes([0, 2, 1]));
+            let mut changed = data.with(data.memory.clone());
+            changed.view_mut().assign(&expected);
             on_every_pool(|| {
-                let mut target = Lanes { memory: data.memory.clone(), lanes };
+                let mut target = data.with(data.memory.clone());
                 let view = &mut target.view_mut().into_dyn();
                 calls::reduce(KIND, view, &indices, &updates.view(), &how).unwrap();
-                let [found, wanted] = [&target.memory, &changed].map(|all| settled(reduction, all));
+                let [found, wanted] =
+                    [&target.memory, &changed.memory].map(|all| settled(reduction, all));
                 assert_same(&found, &wanted);
             });
         }
@@ -118,20 +139,18 @@ fn scattered<A: Reduce, I: Index>(sizes: [usize; 4]) {
 
 #[test]
 fn scatters() {
-    for sizes in SIZES {
-        scattered::<u8, i64>(sizes);
-        scattered::<i16, i32>(sizes);
-        scattered::<f32, i64>(sizes);
-        scattered::<f64, i32>(sizes);
-        scattered::<i64, i64>(sizes);
-        scattered::<Complex<f64>, i64>(sizes);
-    }
+    on_all(scattered::<u8, i64>);
+    on_all(scattered::<i16, i32>);
+    on_all(scattered::<f32, i64>);
+    on_all(scattered::<f64, i32>);
+    on_all(scattered::<i64, i64>);
+    on_all(scattered::<Complex<f64>, i64>);
 }
 
 #[test]
 fn indices_that_a_plan_holds() {
     let sizes = [2, 300, 33, 33];
-    let data = Lanes::<f32>::new(sizes);
+    let data = Lanes::<f32>::new(sizes, false);
     let indices: ArrayD<i64> = indices_of(sizes, false);
     let plan = plan_of(KIND, data.view().shape(), &indices.view(), OutOfBounds::Error);
     let plan = plan.unwrap().unwrap();
@@ -143,14 +162,16 @@ fn indices_that_a_plan_holds() {
 /// An index out of bounds anywhere leaves target and output untouched, and is named.
 #[test]
 fn an_index_out_of_bounds() {
-    for sizes in [[2, 300, 33, 33], [1, 9, 12, 12]] {
+    for (sizes, beside) in
+        [([2, 300, 33, 33], false), ([1, 9, 12, 12], false), ([2, 100, 65, 50], true)]
+    {
         let [batches, lanes, len, count] = sizes;
         let updates: ArrayD<f32> = array_of(&[batches, lanes, count], 3);
         let total = updates.len();
         for at in [0, 1, total / 3, total / 2, total - 1] {
             let mut indices: ArrayD<i64> = indices_of(sizes, false);
             *indices.iter_mut().nth(at).unwrap() = len as i64;
-            let mut data = Lanes::<f32>::new(sizes);
+            let mut data = Lanes::<f32>::new(sizes, beside);
             let before = data.memory.clone();
             let is_named = |error| match error {
                 Err(Error::IndexOutOfBounds { index, position, .. }) => {
