@@ -178,28 +178,28 @@ impl Scattering<'_> {
         let selected = (self.target.start(), self.target.layout());
         let listed = (self.updates.start().cast_mut(), self.updates.layout());
         let few = Few::of(policy, named, selected, self.indices, listed)?;
-        // SAFETY: the kernels are for the element types of these arrays (invariant of
-        // `Scattering`), and the arrays are borrowed, the target exclusively (`StridedMut`).
-        #[allow(unsafe_code)]
-        let run = |kernels: &[&dyn Kernel]| unsafe {
-            few.run(|tile| kernels.iter().for_each(|kernel| kernel.run(tile)))
-        };
-        Some(match self.how {
+        let (copy, start, narrow);
+        let kernels: [Option<&dyn Kernel>; 2] = match self.how {
             How::Overwrite(copier) => {
                 let size = copier.size as isize;
                 let step = Offsets { selected: size, indices: 0, listed: size };
                 let row = Loop { len: few.row(), step, entries: false };
-                run(&[&copier.write(&row)])
+                copy = copier.write(&row);
+                [None, Some(&copy)]
             }
-            How::Fold(kernel) => run(&[kernel]),
+            How::Fold(kernel) => [None, Some(kernel)],
             How::Reduce { kernels, reduction, init } => {
-                let narrow = kernels.narrow(reduction).filter(|_| reduction != Reduction::Mean)?;
-                match kernels.start(reduction).filter(|_| !init) {
-                    Some(start) => run(&[&start, &narrow]),
-                    None => run(&[&narrow]),
-                }
+                narrow = kernels.narrow(reduction).filter(|_| reduction != Reduction::Mean)?;
+                start = kernels.start(reduction).filter(|_| !init);
+                [start.as_ref().map(|start| start as &dyn Kernel), Some(&narrow)]
             }
-        })
+        };
+        // SAFETY: the kernels are for the element types of these arrays (invariant of
+        // `Scattering`), and the arrays are borrowed, the target exclusively (`StridedMut`).
+        #[allow(unsafe_code)]
+        let accepted =
+            unsafe { few.run(|tile| kernels.iter().flatten().for_each(|kernel| kernel.run(tile))) };
+        Some(accepted)
     }
 
     /// Whether all entries are resolved before the first is used, on any number of threads: loops

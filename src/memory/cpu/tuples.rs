@@ -20,7 +20,7 @@ use crate::memory::walk::Component;
 /// [`Policy::Skip`], the tuple's offset is [`NOWHERE`]. Otherwise it is the nearest position of the
 /// axis or, for a number that does not fit 32 bits, any position of it.
 ///
-/// If `long`, numbers are prefetched. `K` is 2 or 3; numbers have 4 or 8 bytes; lengths of axes are
+/// If `long`, numbers are prefetched. `K` is 2, 3 or 4; numbers have 4 or 8 bytes; lengths of axes are
 /// at least 1, and lengths and steps less than 2^31.
 #[inline]
 pub(in crate::memory) fn tuples<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
@@ -51,7 +51,7 @@ fn wide<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
     // numbers: 0 if numbers are signed, else none.
     let signs = _mm256_set1_epi32(-i32::from(signed));
     let floor = _mm256_andnot_si256(signs, _mm256_set1_epi32(i32::MIN));
-    // The lengths of the axes of the first eight numbers, and of the other four if `K` is 3.
+    // The lengths of the axes of the first eight numbers, and of the others if `K` is more than 2.
     let mut lens = [0; 16];
     lens.iter_mut().zip(axes.iter().cycle()).for_each(|(len, axis)| *len = axis.len as i32);
     let lens = [0, 8].map(|first| {
@@ -66,7 +66,7 @@ fn wide<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
     // zero where one does not fit 32 bits.
     let (mut any_outside, mut any_excess) = (zero, zero);
     // The last tuples may be fewer than four: they are padded by zeros, which are in bounds.
-    let (mut rest, mut padded) = (numbers, [I::default(); 12]);
+    let (mut rest, mut padded) = (numbers, [I::default(); 16]);
     while !rest.is_empty() {
         let block = match rest.get(..4 * K) {
             Some(block) => block,
@@ -240,6 +240,20 @@ fn spread<const K: usize>([first, second]: [__m256i; 2]) -> [__m256i; K] {
     let mut all = [first; K];
     if K == 2 {
         all[1] = _mm256_srli_epi64::<32>(first);
+        return all;
+    }
+    if K == 4 {
+        // The numbers of tuples 0 and 1 alternate, then those of tuples 2 and 3 beside them.
+        let alternate = |numbers| {
+            _mm256_permutevar8x32_epi32(numbers, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7))
+        };
+        let (first, second) = (alternate(first), alternate(second));
+        let front = _mm256_permute2x128_si256::<0x20>(first, second);
+        let back = _mm256_permute2x128_si256::<0x31>(first, second);
+        for (pair, numbers) in all.chunks_mut(2).zip([front, back]) {
+            pair[0] = _mm256_shuffle_epi32::<0b01_01_00_00>(numbers);
+            pair[1] = _mm256_shuffle_epi32::<0b11_11_10_10>(numbers);
+        }
         return all;
     }
     // The first numbers of the tuples are numbers 0, 3, 6 and 9, the second ones 1, 4, 7 and 10.

@@ -33,10 +33,9 @@ impl Indices<'_> {
         };
         #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
         if !rest.is_empty() {
-            // SAFETY: upheld by the caller; `Tuples::resolve` writes every slot.
+            // SAFETY: upheld by the caller.
             let resolved = unsafe {
-                self.tuples(self.lane(at, step), count, components)
-                    .map(|tuples| offsets.extend(count, |slots| tuples.resolve(policy, slots)))
+                self.resolve_tuples(self.lane(at, step), count, components, policy, offsets)
             };
             if let Some(inside) = resolved {
                 return match policy {

@@ -5,6 +5,7 @@ use std::mem::{MaybeUninit, take};
 use super::elements::{Action, Elements, Single, Width};
 use super::{Indices, Lane};
 use crate::index::Policy;
+use crate::memory::buffer::Buffer;
 use crate::memory::cpu::{self, Avx2, is_long};
 use crate::memory::walk::{Component, Offsets};
 
@@ -56,7 +57,7 @@ impl Visit for CheckOnly {
     fn one(&mut self, _: isize) {}
 }
 
-/// `count` contiguous tuples of two or three numbers each.
+/// `count` contiguous tuples of two to four numbers each.
 ///
 /// Invariant: all numbers can be read, are integers of `width`, and select along axes as short
 /// as [`cpu::tuples`] requires.
@@ -72,7 +73,7 @@ pub(in crate::memory) struct Tuples<'t> {
 
 impl Indices<'_> {
     /// The integer type as which to read the numbers of tuples, if [`Tuples`] can resolve tuples
-    /// with a distance of `step` bytes from one to the next, along these axes: two or three
+    /// with a distance of `step` bytes from one to the next, along these axes: two to four
     /// contiguous numbers, contiguous tuples, lengths and steps of the axes that fit in an `i32`.
     #[inline]
     pub(in crate::memory) fn tuple_width(&self, step: isize, axes: &[Component]) -> Option<Width> {
@@ -80,7 +81,7 @@ impl Indices<'_> {
         let short = |axis: &Component| {
             axis.len > 0 && i32::try_from(axis.len).is_ok() && i32::try_from(axis.step).is_ok()
         };
-        let fits = matches!(axes.len(), 2 | 3)
+        let fits = matches!(axes.len(), 2..=4)
             && step == size * axes.len() as isize
             && axes.iter().zip(0..).all(|(axis, k)| axis.at == k * size && short(axis));
         self.kind.width.filter(|_| fits && Avx2::detect().is_some())
@@ -101,6 +102,29 @@ impl Indices<'_> {
         let width = self.tuple_width(lane.step, axes)?;
         let long = is_long(count.saturating_mul(axes.len() * self.kind.size));
         Some(Tuples { proof: Avx2::detect()?, first: lane.start, count, width, axes, long })
+    }
+
+    /// Appends the offset that each of the `count` tuples of a lane selects, if [`Tuples`] can resolve
+    /// them; returns what [`Tuples::resolve`] does. Not inlined: tiny calls by single numbers would take
+    /// up to 90 instructions more.
+    ///
+    /// # Safety
+    /// All numbers of the lane's tuples are elements of this array.
+    #[allow(unsafe_code)]
+    #[inline(never)]
+    pub(super) unsafe fn resolve_tuples(
+        &self,
+        lane: Lane,
+        count: usize,
+        axes: &[Component],
+        policy: Policy,
+        offsets: &mut Buffer<'_>,
+    ) -> Option<bool> {
+        // SAFETY: upheld by the caller; `Tuples::resolve` writes every slot.
+        unsafe {
+            let tuples = self.tuples(lane, count, axes)?;
+            Some(offsets.extend(count, |slots| tuples.resolve(policy, slots)))
+        }
     }
 }
 
@@ -231,10 +255,14 @@ impl Tuples<'_> {
         // SAFETY: the invariant; the numbers are integers of the size of `I` (`visit`).
         #[allow(unsafe_code)]
         let numbers = unsafe { std::slice::from_raw_parts(self.first.cast::<I>(), count) };
+        let (proof, numbers) = (self.proof, (numbers, self.long));
         if let Ok(axes) = <&[Component; 2]>::try_from(self.axes) {
-            return cpu::tuples(self.proof, (numbers, self.long), signed, axes, policy, visit);
+            return cpu::tuples(proof, numbers, signed, axes, policy, visit);
         }
-        let axes = <&[Component; 3]>::try_from(self.axes).expect("tuples of two numbers or three");
-        cpu::tuples(self.proof, (numbers, self.long), signed, axes, policy, visit)
+        if let Ok(axes) = <&[Component; 3]>::try_from(self.axes) {
+            return cpu::tuples(proof, numbers, signed, axes, policy, visit);
+        }
+        let axes = <&[Component; 4]>::try_from(self.axes).expect("tuples of two to four numbers");
+        cpu::tuples(proof, numbers, signed, axes, policy, visit)
     }
 }

@@ -114,6 +114,8 @@ fn tuples_in_all_counts<I: IndexInteger + Meaning + std::fmt::Debug>() {
         vec![axis(longest, 1), axis(9, i32::MAX as isize)],
         vec![axis(4, 60), axis(3, 20), axis(5, 4)],
         vec![axis(2, 0), axis(longest, -8), axis(longest, -i32::MAX as isize)],
+        vec![axis(3, 60), axis(2, 30), axis(7, 4), axis(4, 1)],
+        vec![axis(longest, i32::MAX as isize), axis(2, 0), axis(1, -7), axis(longest, -9)],
     ];
     for axes in lens {
         // Numbers near the ends of each axis, of 32-bit halves and of the integer type.
@@ -170,6 +172,8 @@ fn which_tuples_are_taken_together() {
     for axis in [(7, 5), (1, 0), (longest, -farthest), (1, farthest)] {
         assert_eq!(together(16, &[(axis.0, axis.1, 0), (3, 1, 8)]), can);
         assert_eq!(together(24, &[(2, 1, 0), (3, 1, 8), (axis.0, axis.1, 16)]), can);
+        let four = [(2, 1, 0), (3, 1, 8), (5, 1, 16), (axis.0, axis.1, 24)];
+        assert_eq!(together(32, &four), can);
     }
     for axis in [(0, 5), (longest + 1, 5), (usize::MAX, 5), (7, farthest + 1), (0, isize::MIN)] {
         assert!(!together(16, &[(axis.0, axis.1, 0), (3, 1, 8)]), "{axis:?}");
@@ -179,4 +183,6 @@ fn which_tuples_are_taken_together() {
     assert!(!together(16, &[(7, 5, 0), (3, 1, 16)]), "numbers that lie apart");
     assert!(!together(16, &[(7, 5, 8), (3, 1, 8)]), "one number twice");
     assert!(!together(8, &[(7, 5, 0)]), "single numbers");
+    let five = [(2, 1, 0), (3, 1, 8), (5, 1, 16), (7, 1, 24), (2, 1, 32)];
+    assert!(!together(40, &five), "tuples of five");
 }
