@@ -6,7 +6,7 @@
 //! that would change the target, and their results are written to the target:
 //!
 //! ```text
-//! for each group of lanes                 whose slots fit in L2
+//! for each group of lanes                 whose slots stay in the caches
 //!   slots = start(target)
 //!   for entries: slots[index] += update   the walk, over slots instead of the target
 //!   target = finish(slots)
