@@ -14,7 +14,7 @@ use crate::threshold::threshold;
 /// 30,000 x 300, of which groups of lanes have slots, on two threads 10 and 19.
 pub(super) fn beside(walk: &Walk, kernels: &Kernels, reduction: Reduction) -> bool {
     /// Number of lanes side by side, at least, with which groups of them pay.
-    const MIN_LANES: usize = threshold(16, 2);
+    const FEWEST_LANES: usize = threshold(16, 2);
     let targets = walk.targets();
     // Lanes side by side have their slots at the same time: all of a row, or enough of it.
     let row = walk.loops.iter().filter(|row| !row.entries && is_inside(&walk.components, row));
@@ -22,7 +22,7 @@ pub(super) fn beside(walk: &Walk, kernels: &Kernels, reduction: Reduction) -> bo
     let slots = |lanes: usize| targets.saturating_mul(lanes.saturating_mul(size_of::<f32>()));
     let second = of_caches(|caches| caches.second, 1 << 10);
     let last = of_caches(|caches| caches.last, 1 << 11);
-    let fits = slots(row) <= last / 2 || slots(row.min(MIN_LANES)) <= second / 2;
+    let fits = slots(row) <= last / 2 || slots(row.min(FEWEST_LANES)) <= second / 2;
     kernels.has_slots(reduction)
         && fits
         && walk.loops.iter().all(Loop::reads_indices)
