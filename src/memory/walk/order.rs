@@ -164,17 +164,7 @@ impl Walk {
     /// Whether the indices and the listed array span so many bytes that
     /// [prefetching them pays](cpu::is_long).
     pub(in crate::memory) fn is_long(&self) -> bool {
-        cpu::is_long(self.sequential_bytes())
-    }
-
-    /// The bytes of the indices and of the listed array together that the loop with the largest
-    /// span steps over.
-    fn sequential_bytes(&self) -> usize {
-        let bytes = |level: &Loop| {
-            let Offsets { indices, listed, .. } = level.step;
-            level.len.saturating_mul(indices.unsigned_abs().saturating_add(listed.unsigned_abs()))
-        };
-        self.loops.iter().map(bytes).max().unwrap_or(0)
+        cpu::is_long(sequential_bytes(&self.loops))
     }
 
     /// The number of bytes that the longest of the selected axes spans.
@@ -225,7 +215,12 @@ impl Walk {
     /// whole tile.
     #[inline(never)]
     fn tile(&mut self, order: Order) -> Option<Box<Self>> {
-        let tiling = tile(&mut self.loops, SortKeys::new(&self.components), order);
+        let keys = SortKeys::new(&self.components);
+        let keys = match order {
+            Order::Listed(_) => keys,
+            Order::Selected(_) => keys.or_apart(&self.loops),
+        };
+        let tiling = tile(&mut self.loops, keys, order);
         self.assign_roles();
         let tiling = tiling.filter(|tiling| tiling.remainder > 0)?;
         let mut loops = self.loops.clone();
@@ -280,6 +275,16 @@ pub(in crate::memory) fn is_far(components: &[Component], row: usize) -> bool {
 pub(in crate::memory) fn is_inside(components: &[Component], level: &Loop) -> bool {
     let across = components.iter().map(|component| component.step.unsigned_abs()).min();
     Some(level.step.selected.unsigned_abs()) < across
+}
+
+/// The bytes of the indices and of the listed array together that the loop with the largest span steps
+/// over.
+pub(super) fn sequential_bytes(loops: &[Loop]) -> usize {
+    let bytes = |level: &Loop| {
+        let Offsets { indices, listed, .. } = level.step;
+        level.len.saturating_mul(indices.unsigned_abs().saturating_add(listed.unsigned_abs()))
+    };
+    loops.iter().map(bytes).max().unwrap_or(0)
 }
 
 /// The number of bytes that the longest of the selected axes spans.
@@ -359,6 +364,30 @@ impl<'w> SortKeys<'w> {
         let shorter = |level: &&Loop| !level.entries && Some(self.listed(level)) < entries;
         let entry_step = loops.iter().filter(shorter).map(|level| self.selected(level) + 1).max();
         SortKeys { entry_step: entry_step.unwrap_or(0), ..self }
+    }
+
+    /// These keys, but where all entries select the same element, and iterations of another loop have the
+    /// next elements of the same cache lines of the updates: as if entries selected far from each other,
+    /// so that a loop is tiled and both loops run inside of it. Sums of 2 in each of a transposed
+    /// 32 x 820 x 41 x 1 `f32` 7.5 -> 1.5 ms.
+    fn or_apart(self, loops: &[Loop]) -> Self {
+        /// Bytes of updates from one of these iterations to the next, at most: of elements of 8 bytes, of
+        /// which tiles have fewer, and of shorter ones. 8 `f64` take 0.7 to 1.5 times as long, 24 `f32`
+        /// 0.4 to 0.9.
+        const BESIDE: [usize; 2] = [LINE, 2 * LINE];
+        let updates = |chosen: &dyn Fn(&&Loop) -> bool| {
+            loops
+                .iter()
+                .filter(chosen)
+                .map(|level| self.listed(level))
+                .filter(|&step| step > 0)
+                .min()
+        };
+        let (entry, other) = (updates(&|level| level.entries), updates(&|level| !level.entries));
+        let most = BESIDE[usize::from(entry < Some(8))];
+        let beside = loops.len() > 2 && other.is_some_and(|step| step < most);
+        let apart = self.entry_step == 0 && beside;
+        SortKeys { entry_step: if apart { LINE } else { self.entry_step }, ..self }
     }
 
     /// The distance between iterations of a loop in the selected array.

@@ -7,7 +7,9 @@ use super::{
     stays_cached, take_pair,
 };
 use crate::memory::cpu::of_caches;
-use crate::memory::walk::order::{Order, SortKeys, reach, sort, sort_by_selected};
+use crate::memory::walk::order::{
+    Order, SortKeys, reach, sequential_bytes, sort, sort_by_selected,
+};
 use crate::memory::walk::{Component, Loop, Loops, iterations};
 use crate::threshold::threshold;
 
@@ -39,7 +41,7 @@ pub(super) fn tile_lists(
             if cached {
                 return None;
             }
-            if let Some(near) = Near::of(loops, keys) {
+            if let Some(near) = Near::of(loops, keys, order) {
                 return near.tile(loops, keys);
             }
             if lists.len < LIST {
@@ -98,10 +100,14 @@ struct Near {
 impl Near {
     /// The loops near each other, where it pays that they run within a tile of the list. `loops`
     /// are in the order in which both lists are contiguous.
-    fn of(loops: &[Loop], keys: SortKeys<'_>) -> Option<Self> {
+    fn of(loops: &[Loop], keys: SortKeys<'_>, order: Order) -> Option<Self> {
         /// The most bytes with which it pays always. With more it pays past the caches alone: from
         /// L3 the hardware prefetches long lists better than parts of them.
         const ALWAYS: usize = threshold(1 << 10, 64);
+        // A scatter else runs lane by lane, along entries that lie apart in both lists: where these come
+        // from memory, no hardware prefetcher expects their lines.
+        let scatters = matches!(order, Order::Selected(_));
+        let apart = scatters && sequential_bytes(loops) >= of_caches(|caches| caches.last, 1 << 11);
         let is_list = |first: &usize| iterations(&loops[*first..]) >= LIST;
         let first = (0..loops.len()).rev().find(is_list).unwrap_or(0);
         let (around, list) = loops.split_at(first);
@@ -127,7 +133,7 @@ impl Near {
             }
             let bytes = span.max(LINE).min(list_step).saturating_mul(of_each);
             let far = |level: &Loop| level.entries && keys.selected(level) > step;
-            if pays(bytes) && !around.iter().any(far) {
+            if (pays(bytes) || (apart && next.entries)) && !around.iter().any(far) {
                 near = Some(Near { first, step, bytes });
             }
         }
