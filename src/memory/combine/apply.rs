@@ -39,7 +39,10 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
     unsafe {
         match tile.places {
             Places::Every(step) if inner.len == 1 && tile.repeats([7, 8]) => {
-                runs(tile, step, combine_alone);
+                runs(tile, |k| step.wrapping_mul(k as isize), combine_alone);
+            }
+            Places::Each(places) if inner.len == 1 && tile.repeats([7, 8]) => {
+                runs(tile, |k| places[k], combine_alone);
             }
             _ if inner.len == 1 => tile.each(Action::Combine, combine_one),
             _ if [inner.selected, inner.listed] != steps => elements(tile, combine_one),
@@ -67,24 +70,27 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
 /// its updates that follow each other, so that none of these waits for store-to-load forwarding.
 ///
 /// # Safety
-/// That of [`apply`], and the distance between updates in the list is `step` bytes.
+/// That of [`apply`], and `place(k)` is the offset in bytes of the update of entry number `k`.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn runs<A: Copy, U: Copy>(tile: &Tile<'_>, step: isize, combine: impl Fn(A, U) -> A + Copy) {
+unsafe fn runs<A: Copy, U: Copy>(
+    tile: &Tile<'_>,
+    place: impl Fn(usize) -> isize,
+    combine: impl Fn(A, U) -> A + Copy,
+) {
     let Some(&first) = tile.offsets.first() else { return };
     for iteration in 0..tile.outer.len {
-        let (selected, mut update) = tile.iteration(iteration);
+        let (selected, updates) = tile.iteration(iteration);
         let target = |offset: isize| selected.wrapping_offset(offset).cast::<A>();
         // SAFETY: the caller's promise, for each element.
         unsafe {
             let (mut current, mut held) = (first, target(first).read());
-            for &offset in tile.offsets {
+            for (k, &offset) in tile.offsets.iter().enumerate() {
                 if offset != current {
                     target(current).write(held);
                     (current, held) = (offset, target(offset).read());
                 }
-                held = combine(held, update.cast::<U>().read());
-                update = update.wrapping_offset(step);
+                held = combine(held, updates.wrapping_offset(place(k)).cast::<U>().read());
             }
             target(current).write(held);
         }
