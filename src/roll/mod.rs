@@ -52,7 +52,8 @@ pub trait RollExt: AsArrayRef {
     /// # Complexity
     /// O(elements), one pass however many axes are rolled, in parallel where
     /// the array is large. Elements that need dropping (`String`, `Vec`) are cloned by way of
-    /// a temporary array of references, one for each element.
+    /// a temporary array of references, one for each element. Plain elements of a view whose short
+    /// rows are not contiguous are copied before rows are rolled: a second pass, and memory for it.
     ///
     /// # Specification
     /// OpenVINO Roll-7.
@@ -98,7 +99,9 @@ pub trait RollExt: AsArrayRef {
     /// # Complexity
     /// O(elements), one pass, in parallel where the array is large. Work memory is
     /// small, except for elements that need dropping (`String`, `Vec`): these are cloned by way
-    /// of a temporary array of references, one for each element of `out`.
+    /// of a temporary array of references, one for each element of `out`. Plain elements of a view
+    /// whose short rows are not contiguous are copied before rows are rolled, which takes as much
+    /// memory as `out`.
     ///
     /// # Specification
     /// OpenVINO Roll-7.

@@ -8,7 +8,8 @@ use super::plan;
 use crate::arguments::{IntoAxes, IntoShifts, OutputArray};
 use crate::error::{Error, Result};
 use crate::family::fill;
-use crate::memory::{Filled, Transfer, cloned, filled};
+use crate::memory::{Filled, Transfer, cloned, filled, is_plain};
+use crate::threshold::threshold;
 
 /// Returns the rolled array, in the memory order of `data` where `data` is contiguous, else in
 /// standard layout.
@@ -23,6 +24,9 @@ where
 {
     let shifts = &plan::shifts(data.shape(), shifts, axes);
     let shifts = shifts.as_ref().map_err(Error::clone)?;
+    if let Some(copy) = copy_of_short_rows(data, shifts) {
+        return laid_out(&copy, Some(shifts), None);
+    }
     let contiguous = if data.is_standard_layout() { None } else { data.as_slice_memory_order() };
     laid_out(data, Some(shifts), contiguous.map(|_| data.strides()))
 }
@@ -74,7 +78,28 @@ where
             actual: out.lengths().to_vec(),
         });
     }
+    let copy = copy_of_short_rows(data, shifts);
+    let data = copy.as_ref().map_or(data, |copy| &**copy);
     fill(data, None, out.output(), |transfer, _| Ok(transfer.roll(shifts)))
+}
+
+/// A copy of `data` in standard layout, where it takes less time to copy and then to roll that: short rows
+/// that are not contiguous, which a roll along them would copy in two parts each. `None` also if memory
+/// for it is refused, without which the roll can do.
+fn copy_of_short_rows<A, D>(data: &ArrayRef<A, D>, shifts: &[usize]) -> Option<Array<A, D>>
+where
+    A: Clone + Send + Sync,
+    D: Dimension,
+{
+    /// The most elements of a row: with 40 `f32` 0.8 of the time, with 100 `f64` 0.9 to 1.3.
+    const LONGEST: usize = threshold(48, 6);
+    let (&len, &step, &shift) = (data.shape().last()?, data.strides().last()?, shifts.last()?);
+    let apart = step.unsigned_abs() > 1 && data.as_slice_memory_order().is_none();
+    if is_plain::<A>() && apart && shift != 0 && len <= LONGEST {
+        standard_copy(data).ok()
+    } else {
+        None
+    }
 }
 
 /// Returns a copy of `data`, rolled where there are `shifts`: in the memory order of an array with
