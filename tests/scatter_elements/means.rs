@@ -17,11 +17,8 @@ where
 {
     let counts: &[usize] = if cfg!(miri) {
         &[1, 3, 16]
-    } else if size_of::<A>() <= 4 {
-        &[1, 2, 3, 7, 16, 100, 256, 257, 4095, 4096, 32_767, 32_768, 65_535, 65_536]
     } else {
-        // What holds a sum of these depends on its bits, not on the number of updates.
-        &[1, 2, 3, 7, 16, 100, 256, 257, 4095, 65_536]
+        &[1, 2, 3, 7, 16, 100, 256, 257, 4095, 4096, 32_767, 32_768, 65_535, 65_536]
     };
     for &count in counts {
         // Of many, those whose sums have about as many bits as what holds them.
