@@ -8,6 +8,7 @@ pub(super) mod elements;
 pub(super) mod repeated;
 mod resolve;
 pub(super) mod short_runs;
+mod sorted;
 mod sums;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 pub(super) mod tuples;
@@ -95,13 +96,15 @@ pub struct Indices<'a> {
     kind: &'static IndexKind,
     /// The plan that holds these indices, if one does: what it has found out about them.
     positions: Option<&'a Positions>,
+    /// Whether they are known to be sorted, in the order of memory, in which they are contiguous.
+    sorted: bool,
 }
 
 impl<'a> Indices<'a> {
     #[inline]
     pub(crate) fn of<I: IndexInteger, Q: Dimension>(array: &'a ArrayRef<I, Q>) -> Self {
         assert!((I::KIND.element)() == TypeId::of::<I>(), "functions of another index type");
-        Indices { array: Strided::of(array), kind: I::KIND, positions: None }
+        Indices { array: Strided::of(array), kind: I::KIND, positions: None, sorted: false }
     }
 
     /// The indices of a plan: all are in bounds already, except those that select nothing.
@@ -110,38 +113,6 @@ impl<'a> Indices<'a> {
         positions: &'a Positions,
     ) -> Self {
         Indices { positions: Some(positions), ..Indices::of(array) }
-    }
-
-    /// Whether the indices of a walk are sorted, so that the entries of each target are contiguous:
-    /// `0 <= indices[0] <= indices[1] <= ...`. False unless each index is an entry of the walk's
-    /// only loop over entries. The scan ends soon after the first index that is less than the one
-    /// before.
-    pub(super) fn are_sorted(&self, walk: &Walk, policy: Policy) -> bool {
-        let ([entries], [_]) = (walk.nest(), &walk.components[..]) else { return false };
-        // Under these policies different indices select different targets.
-        let distinct = matches!(policy, Policy::Refuse | Policy::Skip);
-        if !(distinct && entries.entries && entries.step.indices != 0) {
-            return false;
-        }
-        let lane = self.lane(walk.base.indices, entries.step.indices);
-        // SAFETY: the lane is a loop of the walk over the indices' own axes, which stays in them.
-        #[allow(unsafe_code)]
-        unsafe {
-            (self.kind.all_sorted)(lane, entries.len)
-        }
-    }
-
-    /// Whether the first indices of a walk's innermost loop over entries are sorted; if they are,
-    /// the others mostly are too.
-    pub(super) fn begin_sorted(&self, walk: &Walk) -> bool {
-        /// This many indices are not sorted by chance.
-        const FIRST: usize = 32;
-        let Some(run) = walk.nest().last().filter(|run| run.len >= FIRST) else { return false };
-        // SAFETY: the lane is a loop of the walk over the indices' own axes, which stays in them.
-        #[allow(unsafe_code)]
-        unsafe {
-            (self.kind.all_sorted)(self.lane(walk.base.indices, run.step.indices), FIRST)
-        }
     }
 
     /// Whether more than `part[0] / part[1]` of the indices of a walk's innermost loop over entries

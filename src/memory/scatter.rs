@@ -145,10 +145,10 @@ impl<'a> Scattering<'a> {
             || self.indices.positions().is_some()
             || (!untouched && one_update_each())
             || (self.how.writes_after_resolving() && self.is_chunk(walk));
-        if !skips_check && !self.indices.inside(&walk.components) {
-            return Ok(false);
-        }
-        let pass = Pass { scattering: self, policy };
+        let checked =
+            if skips_check { Some(*self.indices) } else { self.indices.checked(&walk.components) };
+        let Some(indices) = checked else { return Ok(false) };
+        let pass = Pass { scattering: self, indices: &indices, policy };
         match self.how {
             How::Overwrite(copier) => Ok(pass.copy(walk, copier)),
             How::Fold(kernel) => Ok(pass.run(walk, &[kernel])),
@@ -230,6 +230,8 @@ fn entries(loops: &[Loop]) -> usize {
 /// A scatter with the policy of its call.
 struct Pass<'p> {
     scattering: &'p Scattering<'p>,
+    /// Those of the scatter, with what checking them has found out.
+    indices: &'p Indices<'p>,
     policy: Policy,
 }
 
@@ -265,11 +267,11 @@ impl Pass<'_> {
 
     /// Runs a kernel over a walk, panel by panel; returns false where an index is refused.
     fn panels(&self, panels: &mut Panels, walk: &Walk, kernel: &dyn Kernel) -> bool {
-        let Scattering { target, updates, indices, .. } = self.scattering;
+        let Scattering { target, updates, .. } = self.scattering;
         let outside = AtomicBool::new(false);
         let run = Run {
             walk,
-            indices: Some(*indices),
+            indices: Some(self.indices),
             policy: self.policy,
             selected: target.start(),
             listed: updates.start().cast_mut(),
@@ -297,7 +299,7 @@ impl Pass<'_> {
         unsafe {
             run(
                 walk,
-                (Some(scattering.indices), self.policy),
+                (Some(self.indices), self.policy),
                 (scattering.target.start(), scattering.updates.start()),
                 scattering.updates.layout().size(),
                 kernel,
@@ -354,14 +356,14 @@ impl<'p> Pass<'p> {
     /// The counts of the updates of each target; `None` where an index is refused.
     fn counts(&self, walk: &Walk) -> Result<Option<combine::Counts<'p>>> {
         countable(entries(&walk.loops))?;
-        let known = self.scattering.indices.counts(walk);
+        let known = self.indices.counts(walk);
         let mut counts = combine::Counts::new(&walk.loops, &walk.components, known)?;
         let Some(slots) = counts.uncounted() else { return Ok(Some(counts)) };
         let counting = (counts.loops.clone(), counts.components.clone());
         let (counted, _) = Walk::new(counting.0, counting.1, Order::Selected(0));
         let update = 1_u32;
         let arrays = (slots, (&raw const update).cast());
-        let indices = (Some(self.scattering.indices), self.policy);
+        let indices = (Some(self.indices), self.policy);
         let kernel = Plain(combine::count);
         // SAFETY: the loops are those over the target, but with the strides of the counts in
         // place of the target's (`Counts::loops`), the counts are borrowed exclusively, and
@@ -416,7 +418,7 @@ impl<'p> Pass<'p> {
             target: scattering.target.start(),
             updates: scattering.updates.start(),
             size: scattering.updates.layout().size(),
-            indices: *scattering.indices,
+            indices: *self.indices,
             policy: self.policy,
             loops: &walk.loops,
             components: &walk.components,

@@ -205,3 +205,46 @@ fn sorted_indices_into_rows(many: usize, width: usize) {
         }
     }
 }
+
+/// Indices that are sorted, or nearly: in place an error names the first that is out of bounds, and
+/// leaves the target as it was.
+#[test]
+fn sorted_indices_in_place() {
+    let (many, rows) = (60_000, 20_000);
+    let sorted = ArrayD::from_shape_fn(&[many][..], |k| k[0] as i64 / 3);
+    let mut cases =
+        vec![sorted.clone(), sorted.mapv(|index| index + 1), sorted.mapv(|index| index - 1)];
+    // One index that is not in its place, near the borders of threads' shares and at the end.
+    let last = rows as i64 - 1;
+    for at in [1, many / 2 - 1, many / 2, many - 1] {
+        for index in [-1, 0, last + 1, -last - 2] {
+            let mut indices = sorted.clone();
+            indices[at] = index;
+            cases.push(indices);
+        }
+    }
+    let data = array_of::<f32>(&[rows], 1);
+    let updates = array_of::<f32>(&[many], 2);
+    let kind = Kind::Slices { axis: 0, batch_dims: 0 };
+    for indices in &cases {
+        for reduction in [Reduction::None, Reduction::Sum] {
+            let how = Reducing { reduction, use_init_val: true, mode: OutOfBounds::Error };
+            let expected =
+                oracle::reduce_of(kind, &data, &indices.mapv(i128::from), &updates, &how);
+            let run = || {
+                let mut target = data.clone();
+                let (indices, updates) = (indices.view(), updates.view());
+                let result = calls::reduce(kind, &mut target.view_mut(), &indices, &updates, &how);
+                (result, target)
+            };
+            on_every_pool(run, |(result, target)| {
+                let expected = match (&expected, result) {
+                    (Ok(expected), Ok(())) => expected,
+                    (Err(refused), Err(error)) if refused.is(&error) => &data,
+                    (expected, result) => panic!("{result:?}, not {:?}", expected.as_ref().err()),
+                };
+                assert_same(&settled(reduction, &target), &settled(reduction, expected));
+            });
+        }
+    }
+}

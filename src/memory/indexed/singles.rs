@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 use super::{Part, Run};
 use crate::index::Policy;
 use crate::memory::cpu::of_caches;
+use crate::memory::indices::CHUNK;
 use crate::memory::indices::elements::{Action, Ahead, Beside, Elements, Single, Width};
 use crate::memory::indices::repeated::Repeated;
 use crate::memory::indices::short_runs::{Joined, ShortRuns};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use crate::memory::indices::tuples;
-use crate::memory::indices::{CHUNK, Indices};
 use crate::memory::walk::{Component, Cursor, Loop, Offsets};
 use crate::threshold::threshold;
 
@@ -152,7 +152,7 @@ impl Run<'_> {
         base: Offsets,
         entries: Range<usize>,
     ) -> usize {
-        let Some(indices) = self.indices.map(Indices::start) else { return 0 };
+        let Some(indices) = self.indices else { return 0 };
         let axes = &self.walk.components[..];
         let (mut limit, next_limit) = match axes {
             _ if self.policy == Policy::Refuse => (usize::MAX, usize::MAX),
@@ -176,7 +176,7 @@ impl Run<'_> {
             Some(it) => nest[it.first - 1].step.selected.unsigned_abs() <= NEAR_LANES,
             None => nest.last().is_some_and(|run| run.len >= LONG_LANE),
         };
-        let long = self.walk.is_long() && long_lane;
+        let long = self.walk.is_long() && long_lane && !indices.begin_sorted(self.walk);
         let ahead = self.ahead();
         let run_lanes = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
             let (beside, lanes, count, step) = match &short_runs {
@@ -184,7 +184,7 @@ impl Run<'_> {
                 None => (Beside::Each(beside), lanes, count, step),
             };
             let elements = Elements {
-                indices: indices.wrapping_offset(at.indices.wrapping_add(axes[0].at)),
+                indices: indices.start().wrapping_offset(at.indices.wrapping_add(axes[0].at)),
                 width,
                 count,
                 lanes,

@@ -259,7 +259,7 @@ pub(super) unsafe fn all_same<I: Meaning>(lane: Lane, count: usize) -> bool {
     indices.chunks(BLOCK).all(same)
 }
 
-/// Whether the `count` indices of a lane are sorted and not negative:
+/// Whether the `count` indices of a lane, at least one, are sorted and not negative:
 /// `0 <= indices[0] <= indices[1] <= ...`.
 ///
 /// # Safety
@@ -267,16 +267,29 @@ pub(super) unsafe fn all_same<I: Meaning>(lane: Lane, count: usize) -> bool {
 #[allow(unsafe_code)]
 pub(super) unsafe fn all_sorted<I: Meaning>(lane: Lane, count: usize) -> bool {
     // SAFETY: upheld by the caller.
-    let at =
-        |k: usize| unsafe { *lane.start.cast::<I>().wrapping_byte_offset(k as isize * lane.step) };
-    let ascends = |k: usize| at(k - 1) <= at(k);
-    at(0).value() >= 0
-        && (1..count).step_by(CHUNK).all(|first| {
-            let rest = first..(first + CHUNK).min(count);
-            // If indices are not sorted, mostly the first pair shows it; the rest of the block is
-            // compared without a branch.
-            ascends(first) && rest.fold(true, |all, k| all & ascends(k))
-        })
+    unsafe {
+        let at = |k: usize| *lane.start.cast::<I>().wrapping_byte_offset(k as isize * lane.step);
+        if at(0).value() < 0 {
+            return false;
+        }
+        if lane.step == size_of::<I>() as isize {
+            let indices = std::slice::from_raw_parts(lane.start.cast::<I>(), count);
+            widest!(count, ascend(count, |k| indices[k]));
+        }
+        ascend(count, at)
+    }
+}
+
+/// Whether each of `count` indices is at least as large as the one before it.
+#[inline(always)]
+fn ascend<I: Meaning>(count: usize, index: impl Fn(usize) -> I) -> bool {
+    let ascends = |k: usize| index(k - 1) <= index(k);
+    (1..count).step_by(CHUNK).all(|first| {
+        let rest = first..(first + CHUNK).min(count);
+        // If indices are not sorted, mostly the first pair shows it; the rest of the block is
+        // compared without a branch.
+        ascends(first) && rest.fold(true, |all, k| all & ascends(k))
+    })
 }
 
 /// Whether more than `part[0] / part[1]` of the indices of a lane, in a sample, equal the index before

@@ -8,9 +8,11 @@ use super::elements::{self, Ahead, BLOCK, Beside, Elements, SingleRun};
 use super::resolve::{all_inside, resolve};
 use super::short_runs::{Joined, ShortRuns};
 use super::{
-    Component, IndexInteger, Indices, Lane, Loop, Meaning, NOWHERE, Offsets, Policy, Walk,
+    CHUNK, Component, IndexInteger, Indices, Lane, Loop, Meaning, NOWHERE, Offsets, Policy, Walk,
 };
 use crate::memory::walk::Order;
+use crate::parallel;
+use crate::threshold::threshold;
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod tuples;
@@ -392,6 +394,31 @@ fn entries_that_are_sorted() {
     assert!(refused(&[entries(6, 0, true)]), "one index");
     let outer = Loop { step: Offsets { listed: 100, ..all[0].step }, ..entries(2, 12, true) };
     assert!(refused(&[outer, entries(3, 4, true)]), "two loops");
+}
+
+/// Every index is compared with the one before it, whichever block or thread it is of.
+#[test]
+fn indices_that_are_sorted_are_known_to_be() {
+    let axis = |len: usize| [Component { len, step: 8, at: 0 }];
+    let checked = |ids: &[i64], len: usize| {
+        Indices::of(&ArrayView1::from(ids)).checked(&axis(len)).map(|indices| indices.sorted)
+    };
+    for count in [CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 5, threshold(100_000, 200)] {
+        let sorted: Vec<i64> = (1..=count as i64).collect();
+        // On one thread it is not asked.
+        let known = count > CHUNK && parallel::threads() > 1;
+        assert_eq!(checked(&sorted, count + 1), Some(known), "{count}");
+        assert_eq!(checked(&sorted, count), None, "{count}");
+        for at in (0..count).step_by(1 + count / 99).chain([count / 2 - 1, count / 2, count - 1]) {
+            let mut ids = sorted.clone();
+            ids[at] = if at == 0 { 3 } else { ids[at - 1] - 1 };
+            assert_eq!(checked(&ids, count + 1), Some(false), "{at} of {count}");
+            ids[at] = -1;
+            assert_eq!(checked(&ids, count + 1), Some(false), "{at} of {count}");
+            ids[at] = count as i64 + 1;
+            assert_eq!(checked(&ids, count + 1), None, "{at} of {count}");
+        }
+    }
 }
 
 /// Every count around the lengths of vectors and blocks, with one index of each kind at each place.

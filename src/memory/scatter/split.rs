@@ -152,13 +152,9 @@ unsafe fn run_by_targets(
             return run.run_listed(listing, max_parts.min(listing.shares()));
         }
         // Sorted indices have the updates of each target in sequence, so that entries can be cut
-        // where the index changes. Not for single elements: one thread has scattered them almost
-        // as soon as the check whether they are sorted is done.
-        if walk.inner.len > 1 && indices.are_sorted(walk, run.policy) {
+        // where the index changes.
+        if indices.are_sorted(walk, run.policy) {
             return run.run(Cut::Segments, max_parts);
-        }
-        if walk.inner.len == 1 && cut.0 == Cut::Targets && indices.begin_sorted(walk) {
-            return run.run(Cut::Entries(1), 1);
         }
         if cut.0 != Cut::Targets {
             return run.run(cut.0, cut.1);
