@@ -66,7 +66,7 @@ pub struct IndexKind {
     all_inside: unsafe fn(Lane, usize, usize) -> bool,
     all_same: unsafe fn(Lane, usize) -> bool,
     all_sorted: unsafe fn(Lane, usize) -> bool,
-    repeats: unsafe fn(Lane, usize, [usize; 2]) -> bool,
+    repeats: unsafe fn(Lane, usize, (usize, isize), [usize; 2]) -> bool,
     value: unsafe fn(*const u8) -> i128,
     width: Option<elements::Width>,
 }
@@ -118,11 +118,13 @@ impl<'a> Indices<'a> {
     /// Whether more than `part[0] / part[1]` of the indices of a walk's innermost loop over entries
     /// equal the index before them, judged by a sample.
     pub(super) fn repeat(&self, walk: &Walk, part: [usize; 2]) -> bool {
-        let Some(run) = walk.nest().last() else { return false };
-        // SAFETY: the lane is a loop of the walk over the indices' own axes, which stays in them.
+        let Some((run, around)) = walk.nest().split_last() else { return false };
+        let lane = self.lane(walk.base.indices, run.step.indices);
+        let lanes = around.last().map_or((1, 0), |level| (level.len, level.step.indices));
+        // SAFETY: the lanes are loops of the walk over the indices' own axes, which stay in them.
         #[allow(unsafe_code)]
         unsafe {
-            (self.kind.repeats)(self.lane(walk.base.indices, run.step.indices), run.len, part)
+            (self.kind.repeats)(lane, run.len, lanes, part)
         }
     }
 

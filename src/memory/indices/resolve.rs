@@ -292,20 +292,33 @@ fn ascend<I: Meaning>(count: usize, index: impl Fn(usize) -> I) -> bool {
     })
 }
 
-/// Whether more than `part[0] / part[1]` of the indices of a lane, in a sample, equal the index before
-/// them.
+/// Whether more than `part[0] / part[1]` of the indices of some lanes, in a sample, equal the index
+/// before them. Of the lanes, each of `count` indices, the first is given, their number, and the distance
+/// in bytes from one to the next.
 ///
 /// # Safety
-/// All indices of the lane are readable values of `I`.
+/// All indices of the lanes are readable values of `I`.
 #[allow(unsafe_code)]
-pub(super) unsafe fn repeats<I: Meaning>(lane: Lane, count: usize, part: [usize; 2]) -> bool {
+pub(super) unsafe fn repeats<I: Meaning>(
+    lane: Lane,
+    count: usize,
+    (lanes, next): (usize, isize),
+    part: [usize; 2],
+) -> bool {
     const SAMPLES: usize = 64;
-    // SAFETY: upheld by the caller.
-    let at =
-        |k: usize| unsafe { *lane.start.cast::<I>().wrapping_byte_offset(k as isize * lane.step) };
-    let samples = (1..count).step_by((count / SAMPLES).max(1));
-    let total = samples.len();
-    samples.filter(|&k| at(k - 1) == at(k)).count() * part[1] > total * part[0]
+    if count < 2 {
+        return false;
+    }
+    // Spread over the lanes and over their places: a sample of a few short lanes says little.
+    let spread = |sample: usize, len: usize| (len as u64 * sample as u64 / SAMPLES as u64) as isize;
+    let equal = |sample: usize| {
+        let (number, k) = (spread(sample, lanes), spread(sample, count - 1));
+        let offset = next.wrapping_mul(number).wrapping_add(lane.step.wrapping_mul(k));
+        let index = lane.start.cast::<I>().wrapping_byte_offset(offset);
+        // SAFETY: upheld by the caller: `number < lanes` and `k + 1 < count`.
+        unsafe { *index == *index.wrapping_byte_offset(lane.step) }
+    };
+    (0..SAMPLES).filter(|&sample| equal(sample)).count() * part[1] > SAMPLES * part[0]
 }
 
 /// The value of an index.
