@@ -145,8 +145,7 @@ impl<'a> Scattering<'a> {
             || self.indices.positions().is_some()
             || (!untouched && one_update_each())
             || (self.how.writes_after_resolving() && self.is_chunk(walk));
-        let checked =
-            if skips_check { Some(*self.indices) } else { self.indices.checked(&walk.components) };
+        let checked = if skips_check { Some(*self.indices) } else { self.indices.checked(walk) };
         let Some(indices) = checked else { return Ok(false) };
         let pass = Pass { scattering: self, indices: &indices, policy };
         match self.how {

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use super::{CHUNK, Component, Indices, Walk};
+use super::{CHUNK, Indices, Walk};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
 use crate::sync::AtomicBool;
@@ -42,28 +42,29 @@ impl Indices<'_> {
         }
     }
 
-    /// The same indices, if all are [`inside`](Self::inside), with what is found out on the way: that
-    /// they are sorted, which takes no longer, since only the last of sorted indices is compared with
-    /// the axis.
-    pub(in crate::memory) fn checked(self, components: &[Component]) -> Option<Self> {
-        if let [axis] = components {
-            if let Some(last) = self.last_sorted() {
+    /// The same indices, if all are in bounds of the axes along which their numbers select. If several
+    /// threads may use what is sorted, it is known then whether these are, which takes no longer to find
+    /// out: only the last of sorted indices is compared with the axis.
+    pub(in crate::memory) fn checked(self, walk: &Walk) -> Option<Self> {
+        let one_each = || walk.loops.iter().all(|level| level.entries || level.step.indices == 0);
+        if let [axis] = &walk.components[..] {
+            if let Some(last) = one_each().then(|| self.last_sorted()).flatten() {
                 return (last < axis.len as i128).then_some(Indices { sorted: true, ..self });
             }
         }
-        self.inside(components).then_some(self)
+        self.inside(&walk.components).then_some(self)
     }
 
-    /// The last of many contiguous indices, if they are sorted and not negative. Not on one thread, to
-    /// which it is of no use.
+    /// The last of many contiguous indices, if they are sorted and not negative.
     fn last_sorted(&self) -> Option<i128> {
-        let count = self.layout().len();
-        let useless = self.positions.is_some() || count <= CHUNK || parallel::threads() == 1;
+        let (count, size) = (self.layout().len(), self.kind.size);
+        let scattered = Cost::of_near(count).plus(Cost::of_bytes(count.saturating_mul(size)));
+        let useless = self.positions.is_some() || parallel::parts(scattered) == 1;
         if useless || !self.layout().is_dense() {
             return None;
         }
-        let size = self.kind.size;
-        // SAFETY: the indices are all of the array, contiguous (`is_dense`) and not empty.
+        // SAFETY: the indices are all of the array, contiguous (`is_dense`) and not empty, as work for
+        // several threads is not.
         #[allow(unsafe_code)]
         unsafe {
             self.lane_sorted(0, size as isize, count)
