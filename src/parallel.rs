@@ -14,7 +14,7 @@ mod awake;
 pub(crate) use awake::Call;
 
 /// The estimated time of work on one thread, in picoseconds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub(crate) struct Cost(u64);
 
 /// The costs of each kind of work were measured on one core of 2.5 to 4 GHz. They decide nothing
@@ -45,6 +45,11 @@ impl Cost {
         Cost((elements as u64).saturating_mul(1500))
     }
 
+    /// Cache lines that two threads write, each its part, at about the same time.
+    pub(crate) fn of_contended(lines: usize) -> Self {
+        Cost((lines as u64).saturating_mul(140_000))
+    }
+
     pub(crate) fn plus(self, other: Self) -> Self {
         Cost(self.0.saturating_add(other.0))
     }
@@ -61,7 +66,7 @@ impl Cost {
 const ASLEEP: u64 = threshold(150_000_000, 80_000) as u64;
 
 /// The same where threads are [awake]: a gather of 14 µs takes 8 on two threads.
-const AWAKE: u64 = threshold(20_000_000, 80_000) as u64;
+const AWAKE: u64 = threshold(10_000_000, 80_000) as u64;
 
 /// The least cost of a part, of which small work has but one for each thread.
 const MIN_PART: u64 = threshold(30_000_000, 40_000) as u64;

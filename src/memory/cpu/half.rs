@@ -123,7 +123,8 @@ impl F16c {
 unsafe fn widen(halves: *const u16, floats: *mut f32, len: usize) {
     let rest = len % BLOCK;
     let whole = len - rest;
-    // SAFETY: the caller's promise, for whole blocks; the rest is converted in arrays of a block.
+    // SAFETY: the caller's promise, for whole blocks and for the last eight numbers; fewer than eight
+    // are converted in arrays of a block.
     unsafe {
         let mut done = 0;
         while done < whole {
@@ -131,7 +132,11 @@ unsafe fn widen(halves: *const u16, floats: *mut f32, len: usize) {
             _mm256_storeu_ps(floats.add(done), _mm256_cvtph_ps(block));
             done += BLOCK;
         }
-        if rest > 0 {
+        if rest > 0 && whole > 0 {
+            // The last block overlaps the one before it.
+            let block = _mm_loadu_si128(halves.add(len - BLOCK).cast());
+            _mm256_storeu_ps(floats.add(len - BLOCK), _mm256_cvtph_ps(block));
+        } else if rest > 0 {
             let (mut from, mut to) = ([0; BLOCK], [0.0; BLOCK]);
             from.as_mut_ptr().copy_from_nonoverlapping(halves.add(whole), rest);
             let block = _mm_loadu_si128(from.as_ptr().cast());
@@ -150,7 +155,8 @@ unsafe fn widen(halves: *const u16, floats: *mut f32, len: usize) {
 unsafe fn narrow(floats: *const f32, halves: *mut u16, len: usize) {
     let rest = len % BLOCK;
     let whole = len - rest;
-    // SAFETY: the caller's promise, for whole blocks; the rest is converted in arrays of a block.
+    // SAFETY: the caller's promise, for whole blocks and for the last eight numbers; fewer than eight
+    // are converted in arrays of a block.
     unsafe {
         let mut done = 0;
         while done < whole {
@@ -159,7 +165,13 @@ unsafe fn narrow(floats: *const f32, halves: *mut u16, len: usize) {
             _mm_storeu_si128(target, new);
             done += BLOCK;
         }
-        if rest > 0 {
+        if rest > 0 && whole > 0 {
+            // The last block overlaps the one before it, whose halves stay as they are.
+            let target = halves.add(len - BLOCK).cast::<__m128i>();
+            let new =
+                narrow_block(_mm256_loadu_ps(floats.add(len - BLOCK)), _mm_loadu_si128(target));
+            _mm_storeu_si128(target, new);
+        } else if rest > 0 {
             let (mut from, mut to) = ([0.0; BLOCK], [0_u16; BLOCK]);
             from.as_mut_ptr().copy_from_nonoverlapping(floats.add(whole), rest);
             to.as_mut_ptr().copy_from_nonoverlapping(halves.add(whole), rest);
