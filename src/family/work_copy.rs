@@ -143,7 +143,9 @@ impl Plan {
     #[inline(never)]
     fn copy_to_read(&self, arrays: &Arrays<'_>) -> Option<WorkCopy> {
         let pays = match self.rows_apart(arrays)? {
-            Apart::Strided => arrays.uses() >= STRIDED && (arrays.size == 1 || !arrays.are_split()),
+            // Several threads, of which one copies, need more uses, but of single bytes.
+            Apart::Strided if arrays.size > 1 && arrays.are_split() => arrays.uses() > STRIDED,
+            Apart::Strided => arrays.uses() >= STRIDED,
             Apart::Transposed { selected: true } => arrays.uses() >= 1,
             // Gathers transpose blocks of the two axes as fast.
             Apart::Transposed { selected: false } => false,
