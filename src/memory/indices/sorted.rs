@@ -84,9 +84,10 @@ impl Indices<'_> {
             let offset = first.wrapping_add(step.wrapping_mul(start as isize));
             (self.kind.all_sorted)(self.lane(offset, step), count)
         };
+        let first_sorted = sorted(0, count.min(CHUNK));
         // No other thread is asked if the first indices answer.
-        if count <= CHUNK || !sorted(0, CHUNK) {
-            return count <= CHUNK && sorted(0, count);
+        if !first_sorted || count <= CHUNK {
+            return first_sorted;
         }
         let descends = AtomicBool::new(false);
         let cost = Cost::of_looking(count.saturating_mul(self.kind.size));
