@@ -216,13 +216,11 @@ impl PlannedScatter<'_> {
     /// Runs a scatter; an error names the first index that is refused.
     fn run(&self, scattering: &Scattering<'_>) -> Result<()> {
         let PlannedScatter { plan, indices, untouched } = *self;
-        if scattering.target().is_empty() {
-            // There is nothing to combine, but indices out of bounds are refused all the same.
-            return plan.check_indices(scattering.target().shape(), indices);
-        }
         let data = scattering.target().shape();
         let accepted = match scattering.run_few(plan.policy, plan.named()) {
             Some(accepted) => accepted,
+            // There is nothing to combine, but indices out of bounds are refused all the same.
+            None if scattering.target().is_empty() => return plan.check_indices(data, indices),
             None => scattering.run(plan.policy, untouched, |axes| plan.name(axes))?,
         };
         if accepted { Ok(()) } else { Err(plan.first_outside(data, indices)) }

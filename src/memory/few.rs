@@ -121,31 +121,6 @@ impl<'a> Few<'a> {
         self.row
     }
 
-    /// Adds to the offset of each entry that of its batch and that of its lane. `batch` and `lane`
-    /// are the distances in bytes from one batch, or lane, to the next.
-    fn add_bases(&self, offsets: &mut [isize], batch: isize, lane: isize) {
-        let ramp = |offsets: &mut [isize], first: isize, step: isize| {
-            let mut at = first;
-            for offset in offsets {
-                *offset = offset.wrapping_add(at);
-                at = at.wrapping_add(step);
-            }
-        };
-        let (lanes, batch_len) = (self.lanes, self.entries * self.lanes);
-        if batch_len == 1 {
-            return ramp(offsets, 0, batch);
-        }
-        let mut base = 0_isize;
-        for offsets in offsets.chunks_exact_mut(batch_len) {
-            if lanes == 1 {
-                ramp(offsets, base, 0);
-            } else {
-                offsets.chunks_exact_mut(lanes).for_each(|offsets| ramp(offsets, base, lane));
-            }
-            base = base.wrapping_add(batch);
-        }
-    }
-
     /// Resolves all indices, then runs a kernel over a tile of all entries. Returns false if an
     /// index is refused, before anything is written.
     ///
@@ -181,7 +156,8 @@ impl<'a> Few<'a> {
             return false;
         }
         if batches > 1 || lanes > 1 {
-            self.add_bases(offsets.values_mut(), batch, (row * selected) as isize);
+            let lane = (row * selected) as isize;
+            add_bases(offsets.values_mut(), [entries, lanes], [batch, lane]);
         }
         let steps = |len, selected, listed| Steps { len, selected, listed };
         let tile = Tile {
@@ -205,6 +181,31 @@ impl<'a> Few<'a> {
         }
         kernel(&tile);
         true
+    }
+}
+
+/// Adds to the offset of each entry that of its batch and that of its lane. `batch` and `lane` are the
+/// distances in bytes from one batch, or lane, to the next.
+fn add_bases(offsets: &mut [isize], [entries, lanes]: [usize; 2], [batch, lane]: [isize; 2]) {
+    let ramp = |offsets: &mut [isize], first: isize, step: isize| {
+        let mut at = first;
+        for offset in offsets {
+            *offset = offset.wrapping_add(at);
+            at = at.wrapping_add(step);
+        }
+    };
+    let batch_len = entries * lanes;
+    if batch_len == 1 {
+        return ramp(offsets, 0, batch);
+    }
+    let mut base = 0_isize;
+    for offsets in offsets.chunks_exact_mut(batch_len) {
+        if lanes == 1 {
+            ramp(offsets, base, 0);
+        } else {
+            offsets.chunks_exact_mut(lanes).for_each(|offsets| ramp(offsets, base, lane));
+        }
+        base = base.wrapping_add(batch);
     }
 }
 

@@ -187,10 +187,11 @@ impl Scattering<'_> {
                 [None, Some(&copy)]
             }
             How::Fold(kernel) => [None, Some(kernel)],
+            How::Reduce { reduction: Reduction::Mean, .. } => return None,
             How::Reduce { kernels, reduction, init } => {
-                narrow = kernels.narrow(reduction).filter(|_| reduction != Reduction::Mean)?;
-                start = kernels.start(reduction).filter(|_| !init);
-                [start.as_ref().map(|start| start as &dyn Kernel), Some(&narrow)]
+                narrow = kernels.narrow(reduction);
+                start = if init { None } else { kernels.start(reduction) };
+                [start.as_ref().map(|start| start as &dyn Kernel), Some(narrow.as_ref()?)]
             }
         };
         // SAFETY: the kernels are for the element types of these arrays (invariant of

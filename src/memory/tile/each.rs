@@ -17,6 +17,10 @@ const BLOCK_BYTES: usize = threshold(16 << 10, 512);
 /// out-of-order execution and hardware prefetchers reach the next iterations.
 const ENTRIES: usize = threshold(8, 6);
 
+/// The most entries of a single iteration that are not worth what a loop by blocks prepares, which takes
+/// as many instructions as 16 sums.
+const SHORT: usize = threshold(16, 3);
+
 /// How [`Tile::each`] runs many iterations of the outer loop.
 enum Way {
     /// With a prefetch of what is selected that many iterations later: iterations are far from each
@@ -47,6 +51,16 @@ impl Tile<'_> {
     /// [`each`](Self::each), with all loops in its caller if `HERE`.
     #[inline(always)]
     fn each_in<const HERE: bool>(&self, action: Action, visit: impl Fn(*mut u8, *mut u8)) {
+        if let (1, 0..=SHORT, Places::Every(step)) =
+            (self.outer.len, self.offsets.len(), self.places)
+        {
+            let mut listed = self.listed;
+            for &offset in self.offsets {
+                visit(self.selected.wrapping_offset(offset), listed);
+                listed = listed.wrapping_offset(step);
+            }
+            return;
+        }
         if self.outer.len > 1 && self.each_of_many::<HERE>(action, &visit) {
             return;
         }
