@@ -146,13 +146,16 @@ impl Plan {
         indices: &Indices<'_>,
         untouched: bool,
     ) -> Result<Filled<'id>> {
-        if transfer.to().is_empty() && self.policy == Policy::Refuse {
-            self.check_indices(transfer.from().shape(), indices)?;
-        }
         let data = transfer.from().shape();
-        let filled = transfer.gather_few(indices, self.policy, self.named()).unwrap_or_else(|| {
-            transfer.gather(indices, self.policy, untouched, |axes| self.name(axes))
-        });
+        let filled = match transfer.gather_few(indices, self.policy, self.named()) {
+            Some(filled) => filled,
+            None => {
+                if transfer.to().is_empty() {
+                    self.check_indices(data, indices)?;
+                }
+                transfer.gather(indices, self.policy, untouched, |axes| self.name(axes))
+            }
+        };
         filled.ok_or_else(|| self.first_outside(data, indices))
     }
 }
