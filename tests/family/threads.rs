@@ -210,8 +210,31 @@ fn sorted_indices_into_rows(many: usize, width: usize) {
 /// leaves the target as it was.
 #[test]
 fn sorted_indices_in_place() {
-    let (many, rows) = (60_000, 20_000);
-    let sorted = ArrayD::from_shape_fn(&[many][..], |k| k[0] as i64 / 3);
+    let reductions = [Reduction::None, Reduction::Sum];
+    sorted_indices_into::<f32>(&sorted_cases(), &reductions, true);
+}
+
+/// The same for reductions that accumulate beside the target.
+#[test]
+fn sorted_indices_beside_the_target() {
+    // Seven updates of each target, hundreds, and one index that is not in its place.
+    let cases: Vec<_> = sorted_cases().into_iter().step_by(5).collect();
+    sorted_indices_into::<f32>(&cases, &[Reduction::Mean], false);
+    sorted_indices_into::<i8>(&cases, &[Reduction::Mean], true);
+    #[cfg(feature = "half")]
+    {
+        sorted_indices_into::<half::f16>(&cases, &[Reduction::Max], true);
+        sorted_indices_into::<half::bf16>(&cases, &[Reduction::Sum, Reduction::Mean], false);
+    }
+}
+
+/// The number of indices of each of the [cases](sorted_cases), and of rows.
+const SORTED: [usize; 2] = [60_000, 8_572];
+
+fn sorted_cases() -> Vec<ArrayD<i64>> {
+    let [many, rows] = SORTED;
+    // Shares of threads end within the updates of a target.
+    let sorted = ArrayD::from_shape_fn(&[many][..], |k| k[0] as i64 / 7);
     let mut cases =
         vec![sorted.clone(), sorted.mapv(|index| index + 1), sorted.mapv(|index| index - 1)];
     // One index that is not in its place, near the borders of threads' shares and at the end.
@@ -223,12 +246,23 @@ fn sorted_indices_in_place() {
             cases.push(indices);
         }
     }
-    let data = array_of::<f32>(&[rows], 1);
-    let updates = array_of::<f32>(&[many], 2);
+    // Many updates of each target.
+    cases.insert(5, sorted.mapv(|index| index / 50));
+    cases
+}
+
+fn sorted_indices_into<A: Reduce>(
+    cases: &[ArrayD<i64>],
+    reductions: &[Reduction],
+    use_init_val: bool,
+) {
+    let [many, rows] = SORTED;
+    let data = array_of::<A>(&[rows], 1);
+    let updates = array_of::<A>(&[many], 2);
     let kind = Kind::Slices { axis: 0, batch_dims: 0 };
-    for indices in &cases {
-        for reduction in [Reduction::None, Reduction::Sum] {
-            let how = Reducing { reduction, use_init_val: true, mode: OutOfBounds::Error };
+    for indices in cases {
+        for &reduction in reductions {
+            let how = Reducing { reduction, use_init_val, mode: OutOfBounds::Error };
             let expected =
                 oracle::reduce_of(kind, &data, &indices.mapv(i128::from), &updates, &how);
             let run = || {

@@ -37,31 +37,51 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
     let (inner, steps) = (tile.inner, [size_of::<A>() as isize, size_of::<U>() as isize]);
     // SAFETY: the caller's promise.
     unsafe {
+        if inner.len == 1 {
+            apply_alone(tile, combine_alone);
+        } else if [inner.selected, inner.listed] != steps {
+            elements(tile, combine_one);
+        } else if inner.len * size_of::<A>() < rows::SMALL_BLOCK {
+            let distance = if tile.spread { TARGETS_AHEAD } else { tile.offsets.len() };
+            tile.each_row_ahead(
+                distance,
+                |row| cpu::prefetch_line(row),
+                |target, updates| {
+                    for k in 0..inner.len {
+                        combine_one(
+                            target.wrapping_add(k * size_of::<A>()),
+                            updates.wrapping_add(k * size_of::<U>()),
+                        );
+                    }
+                },
+            );
+        } else {
+            rows::apply(tile, combine);
+        }
+    }
+}
+
+/// [`apply`] for rows of one element.
+///
+/// # Safety
+/// That of [`apply`].
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(super) unsafe fn apply_alone<A: Copy, U: Copy>(
+    tile: &Tile<'_>,
+    combine: impl Fn(A, U) -> A + Copy,
+) {
+    // SAFETY: the caller's promise, for each element.
+    unsafe {
         match tile.places {
-            Places::Every(step) if inner.len == 1 && tile.repeats([7, 8]) => {
-                runs(tile, |k| step.wrapping_mul(k as isize), combine_alone);
+            Places::Every(step) if tile.repeats([7, 8]) => {
+                runs(tile, |k| step.wrapping_mul(k as isize), combine);
             }
-            Places::Each(places) if inner.len == 1 && tile.repeats([7, 8]) => {
-                runs(tile, |k| places[k], combine_alone);
-            }
-            _ if inner.len == 1 => tile.each(Action::Combine, combine_one),
-            _ if [inner.selected, inner.listed] != steps => elements(tile, combine_one),
-            _ if inner.len * size_of::<A>() < rows::SMALL_BLOCK => {
-                let distance = if tile.spread { TARGETS_AHEAD } else { tile.offsets.len() };
-                tile.each_row_ahead(
-                    distance,
-                    |row| cpu::prefetch_line(row),
-                    |target, updates| {
-                        for k in 0..inner.len {
-                            combine_one(
-                                target.wrapping_add(k * size_of::<A>()),
-                                updates.wrapping_add(k * size_of::<U>()),
-                            );
-                        }
-                    },
-                );
-            }
-            _ => rows::apply(tile, combine),
+            Places::Each(places) if tile.repeats([7, 8]) => runs(tile, |k| places[k], combine),
+            _ => tile.each(Action::Combine, |selected, listed| {
+                let target = selected.cast::<A>();
+                target.write(combine(target.read(), listed.cast::<U>().read()));
+            }),
         }
     }
 }

@@ -172,7 +172,7 @@ impl<'l> RowsByTarget<'l> {
             // but only use their addresses.
             #[allow(unsafe_code)]
             unsafe {
-                self.building.walk(self.entries.clone(), &counters, from, arrays, kernel)
+                self.building.walk(self.entries.clone(), &counters, from, arrays, kernel, 1)
             }
         };
         if !walk(ends, &Plain(count)) {

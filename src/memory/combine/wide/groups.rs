@@ -32,6 +32,8 @@ pub(super) struct Group<'g> {
     pub(super) row: Loop,
     /// The number of the iteration of `SlotPlan::lanes` that it is a part of.
     pub(super) iteration: usize,
+    /// The most parts in which its updates are accumulated.
+    pub(super) parts: usize,
 }
 
 impl Group<'_> {
@@ -62,8 +64,9 @@ impl Group<'_> {
             // SAFETY: `loops` are over the updates of these lanes, with the steps of
             // slots in the place of the target's; all slots have been started.
             #[allow(unsafe_code)]
-            let in_bounds =
-                unsafe { building.walk(loops.clone(), &components, from, arrays, *kernel) };
+            let in_bounds = unsafe {
+                building.walk(loops.clone(), &components, from, arrays, *kernel, self.parts)
+            };
             if !in_bounds {
                 return false;
             }
@@ -196,7 +199,7 @@ impl Group<'_> {
         // since their step is 0.
         #[allow(unsafe_code)]
         let in_bounds =
-            unsafe { self.plan.building.walk(loops, &components, from, arrays, &Plain(count)) };
+            unsafe { self.plan.building.walk(loops, &components, from, arrays, &Plain(count), 1) };
         buffers.counted = in_bounds.then_some(self.iteration);
         in_bounds
     }

@@ -132,7 +132,8 @@ impl Building<'_> {
     }
 
     /// Runs a kernel over `selected` and `listed`, whose elements have `size` bytes, from the
-    /// place `from` on. Returns false if the policy refuses an index out of bounds.
+    /// place `from` on; where indices are sorted, in as many as `parts` parts, which have no selected
+    /// element in common. Returns false if the policy refuses an index out of bounds.
     ///
     /// # Safety
     /// The loops and components, from `from` on, are over these arrays, with the
@@ -146,6 +147,7 @@ impl Building<'_> {
         from: Offsets,
         (selected, listed, size): (*mut u8, *const u8, usize),
         kernel: &dyn Kernel,
+        parts: usize,
     ) -> bool {
         loops.retain(|level| level.len > 1);
         let (walk, rest) = Walk::new(loops, components.clone(), Order::Selected(0));
@@ -163,11 +165,13 @@ impl Building<'_> {
                 spread: walk.is_spread(),
                 outside: &outside,
             };
+            let sorted = parts > 1 && self.indices.are_sorted(&walk, self.policy);
+            let (cut, parts) = if sorted { (Cut::Segments, parts) } else { (Cut::Entries(1), 1) };
             // SAFETY: the caller's promise: loops over two arrays, of which the
             // selected one may be the slots, with the steps of each.
             #[allow(unsafe_code)]
             unsafe {
-                run.run(Cut::Entries(1), 1);
+                run.run(cut, parts);
             }
         }
         !outside.into_inner()
@@ -302,6 +306,16 @@ impl SlotPlan<'_> {
         Cuts { around, blocks, bands, outer, whole, depth, width, lanes }
     }
 
+    /// The most parts to which groups are shared out.
+    fn parts(&self, cost: Cost, targets: usize) -> usize {
+        let parts = parallel::parts(cost).min(parallel::threads());
+        // Threads that share a row for each target write lines in its middle at the same time, when they
+        // finish their slots: 16 sums each in 316 lanes of 405 `f16` take 28 us, and 47 so.
+        let shares_rows = self.inside && iterations(&self.lanes) < parts;
+        let narrow = self.row.len < 4 * MIN_LANES;
+        if shares_rows && (narrow || cost < Cost::of_contended(targets)) { 1 } else { parts }
+    }
+
     /// Reduces all lanes, group by group. Returns false if the policy refuses an index.
     fn fold(mut self, updates: usize) -> Result<bool> {
         let targets = self.building.targets();
@@ -310,17 +324,12 @@ impl SlotPlan<'_> {
         // Slots of all targets are started and finished.
         let bytes = self.wide.slot + self.building.size;
         let cost = cost.plus(Cost::of_bytes(targets.saturating_mul(lanes).saturating_mul(bytes)));
-        let mut parts = parallel::parts(cost).min(parallel::threads());
-        // Threads that share a row for each target write lines in its middle at the same time, when they
-        // finish their slots: 16 sums each in 316 lanes of 405 `f16` take 28 us, and 47 so.
-        let shares_rows = self.inside && iterations(&self.lanes) < parts;
-        let narrow = self.row.len < 4 * MIN_LANES;
-        if shares_rows && (narrow || cost < Cost::of_contended(targets)) {
-            parts = 1;
-        }
+        let parts = self.parts(cost, targets);
         let cuts = self.cut(parts, targets);
         let Cuts { around, blocks, bands, outer, depth, width, lanes, .. } = cuts;
         let groups = around * blocks * bands;
+        // One group alone leaves the other threads to its updates.
+        let within = if groups == 1 { parallel::parts(cost) } else { 1 };
         let parts = parts.min(groups);
         // One allocation for all parts: with one each, glibc returns the memory to the system when
         // the call ends, and its pages are mapped anew in the next. 1175 rows of 465 `f16` take
@@ -330,15 +339,17 @@ impl SlotPlan<'_> {
         let mut memory = slot_buffer(len.checked_mul(parts), size_of::<u128>())?;
         let mut buffers = reserved(parts)?;
         for slots in memory.spare_capacity_mut().chunks_mut(len).take(parts) {
-            buffers.push(Mutex::new(GroupBuffers {
+            buffers.push(Mutex::new(Some(GroupBuffers {
                 slots,
                 counts: repeated(0, if self.wide.divide_row.is_some() { targets } else { 0 })?,
                 counted: None,
-            }));
+            })));
         }
         let outside = AtomicBool::new(false);
         parallel::run(parts, &|part| {
-            let Ok(mut buffers) = buffers[part].lock() else { return };
+            // Taken out, so that no lock is held while a group waits for its parts.
+            let taken = buffers[part].lock().ok().and_then(|mut buffers| buffers.take());
+            let Some(mut buffers) = taken else { return };
             for group in parallel::share(groups, parts, part) {
                 let iteration = group / (blocks * bands);
                 let (at, _) = Cursor::new(&self.lanes, Offsets::ZERO, iteration).take(1);
@@ -347,7 +358,7 @@ impl SlotPlan<'_> {
                 let mut loops = cuts.whole.clone();
                 loops.push(Loop { len: depth.min(outer.len - block), ..outer });
                 let row = Loop { len: width.min(self.row.len - band), ..self.row };
-                let group = Group { plan: &self, at, loops, row, iteration };
+                let group = Group { plan: &self, at, loops, row, iteration, parts: within };
                 if !group.fold(&mut buffers) {
                     return outside.store(true, Ordering::Relaxed);
                 }

@@ -1,8 +1,8 @@
 //! Slots that are a sum and a count ([`Running`]).
 
-use super::super::apply::{apply_singly, elements};
+use super::super::apply::{apply_alone, apply_singly, elements};
 use super::runs::{map_run, with_simd};
-use crate::memory::indices::elements::{Action, Elements};
+use crate::memory::indices::elements::Elements;
 use crate::memory::tile::Tile;
 use crate::reduction::{Divide, Running};
 
@@ -23,12 +23,15 @@ pub(super) unsafe fn start<A: Running>(values: *const u8, slots: *mut u8, len: u
 /// `A`.
 #[allow(unsafe_code)]
 pub(super) unsafe fn add<A: Running>(tile: &Tile<'_>) {
-    let add_one = |slot: *mut u8, update: *mut u8| {
+    if tile.inner.len == 1 {
+        // SAFETY: the caller's promise.
+        return unsafe { apply_alone::<A::Slot, A>(tile, A::add) };
+    }
+    elements(tile, |slot, update| {
         let slot = slot.cast::<A::Slot>();
         // SAFETY: the caller's promise, for each element.
         unsafe { slot.write(A::add(slot.read(), update.cast::<A>().read())) };
-    };
-    if tile.inner.len == 1 { tile.each(Action::Combine, add_one) } else { elements(tile, add_one) }
+    });
 }
 
 /// Adds single updates to slots, each index being resolved just before it is used.

@@ -263,7 +263,7 @@ impl<'s> Sparse<'s> {
         // accesses neither array.
         #[allow(unsafe_code)]
         unsafe {
-            building.walk(loops, building.components, from, nowhere, collect)
+            building.walk(loops, building.components, from, nowhere, collect, 1)
         }
     }
 
