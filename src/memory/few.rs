@@ -211,7 +211,7 @@ fn add_bases(offsets: &mut [isize], [entries, lanes]: [usize; 2], [batch, lane]:
 
 #[cfg(test)]
 mod tests {
-    use ndarray::array;
+    use ndarray::{ArrayD, array};
 
     use super::*;
     use crate::memory::copy::Transfer;
@@ -245,6 +245,28 @@ mod tests {
         for named in others {
             assert_eq!(gathered(named, Policy::Refuse), None, "{named:?}");
         }
+    }
+
+    /// Whether the arrays of these shapes are taken for few elements.
+    fn takes(named: Named<'_>, [data, indices, out]: [&[usize]; 3]) -> bool {
+        let (data, indices) = (ArrayD::<i32>::zeros(data), ArrayD::<i64>::zeros(indices));
+        let mut out = ArrayD::zeros(out);
+        let transfer = Transfer::over(&data, None, &mut out);
+        transfer.gather_few(&Indices::of(&indices), Policy::Refuse, named).is_some()
+    }
+
+    /// Each of what must agree, alone: all other lengths, and the number of elements, are right.
+    #[test]
+    fn batches_numbers_and_lanes_agree() {
+        let tuples = Named { batches: 0, selected: &(0..2), entries: 1, lanes: false };
+        assert!(takes(tuples, [&[2, 3], &[2, 2], &[2]]));
+        assert!(!takes(tuples, [&[2, 3], &[2, 1], &[2]]));
+        let batches = Named { batches: 1, selected: &(1..2), entries: 2, lanes: false };
+        assert!(takes(batches, [&[2, 3], &[2, 1], &[2, 1]]));
+        assert!(!takes(batches, [&[2, 3], &[3, 1], &[2, 1]]));
+        let lanes = Named { batches: 0, selected: &(0..1), entries: 1, lanes: true };
+        assert!(takes(lanes, [&[3, 2], &[1, 2], &[1, 2]]));
+        assert!(!takes(lanes, [&[3, 2], &[1, 3], &[1, 2]]));
     }
 
     #[test]

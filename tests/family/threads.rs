@@ -1,8 +1,8 @@
 //! The same bits on every number of threads, for work large enough to be
 //! split.
 
-use ndarray::{Array2, ArrayD};
-use opkernels::{OutOfBounds, Reduction};
+use ndarray::{Array1, Array2, ArrayD, Axis, s};
+use opkernels::{OutOfBounds, Reduction, ScatterExt};
 
 use crate::common::oracle::{self, Kind, Reducing};
 use crate::common::{Numbers, Reduce, array_of, assert_same, calls, plan_of, settled};
@@ -212,6 +212,26 @@ fn sorted_indices_into_rows(many: usize, width: usize) {
 fn sorted_indices_in_place() {
     let reductions = [Reduction::None, Reduction::Sum];
     sorted_indices_into::<f32>(&sorted_cases(), &reductions, true);
+}
+
+/// Indices that lie apart: as many beside each other, of which half lie between them, are sorted, too,
+/// but in bounds.
+#[test]
+fn sorted_indices_apart() {
+    let (many, rows) = (60_000, 40_000);
+    let beside: Array1<i64> = (0..2 * many).map(|k| k / 2).collect();
+    let apart = beside.slice(s![..;2]);
+    let data = array_of::<f32>(&[rows], 1);
+    let updates = array_of::<f32>(&[apart.len()], 2);
+    let run = || {
+        let mut target = data.clone();
+        let result = target.scatter_inplace(&apart, &updates, Axis(0));
+        (result.map_err(|error| error.to_string()), target)
+    };
+    on_every_pool(run, |(result, target)| {
+        assert!(result.unwrap_err().contains("40000"));
+        assert_same(&target, &data);
+    });
 }
 
 /// The same for reductions that accumulate beside the target.
