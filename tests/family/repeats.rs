@@ -1,7 +1,7 @@
 //! Reductions by indices that repeat, as sorted ones do, against the formula.
 
 use ndarray::{ArrayD, Axis};
-use opkernels::{OutOfBounds, Reduction};
+use opkernels::{OutOfBounds, Reduction, ScatterNd, ScatterNdExt};
 
 use crate::common::oracle::{self, Kind, Reducing};
 use crate::common::{
@@ -115,4 +115,38 @@ fn single_elements() {
     elements::<u8>();
     elements::<f32>();
     elements::<u128>();
+}
+
+/// One value for many tuples, which select single elements.
+#[test]
+fn one_update_for_many_tuples() {
+    one_update_for_tuples::<u8>();
+    one_update_for_tuples::<i16>();
+    one_update_for_tuples::<f32>();
+    one_update_for_tuples::<u64>();
+    one_update_for_tuples::<i128>();
+}
+
+fn one_update_for_tuples<A: Reduce>() {
+    let mut numbers = Numbers(3);
+    let shape = [30, 7, 20, 6];
+    for axes in 2..=shape.len() {
+        let shape = &shape[..axes];
+        let lens = shape.iter().cycle();
+        let numbers: Vec<i64> =
+            lens.take(5_000 * axes).map(|&len| numbers.below(len) as i64).collect();
+        let indices = ArrayD::from_shape_vec(vec![5_000, axes], numbers).unwrap();
+        let (data, update) = (array_of::<A>(shape, 1), array_of::<A>(&[], 2));
+        let mut expected = data.clone();
+        for index in indices.rows() {
+            let index: Vec<usize> = index.iter().map(|&number| number as usize).collect();
+            expected[&index[..]] = *update.first().unwrap();
+        }
+        let [mut single, mut repeated] = [data.clone(), data];
+        single.scatter_nd_inplace(&indices, &update, ScatterNd::new()).unwrap();
+        let updates = update.broadcast(vec![5_000]).unwrap();
+        repeated.scatter_nd_inplace(&indices, &updates, ScatterNd::new()).unwrap();
+        assert_same(&single, &expected);
+        assert_same(&repeated, &expected);
+    }
 }
