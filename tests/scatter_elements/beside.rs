@@ -104,6 +104,44 @@ fn single_elements() {
     of_single_elements::<half::bf16>();
 }
 
+/// Few lanes, in several loops between whose iterations other targets lie: they have slots at the same
+/// time.
+fn of_loops_apart<A: Reduce>(reduction: Reduction) {
+    let shape = [4, 3, 5, 4];
+    for axis in 0..shape.len() {
+        let mut listed = shape.map(|len| len - 1);
+        listed[axis] = 7;
+        let mut numbers = Numbers(axis as u64);
+        let indices =
+            ArrayD::from_shape_simple_fn(&listed[..], || numbers.below(shape[axis]) as i128);
+        let (data, values): (ArrayD<A>, ArrayD<A>) = (array_of(&shape, 2), array_of(&listed, 3));
+        let (use_init_val, mode) = (axis != 2, OutOfBounds::Error);
+        let scatter = oracle::Scatter { axis: axis as i128, reduction, use_init_val, mode };
+        let expected = oracle::reduce(&data, &indices, &values, &scatter).unwrap();
+        let expected = settled(reduction, &expected);
+        let indices = indices.mapv(|index| index as i64);
+        for layout in Layout::all(shape.len()) {
+            let mut target = Laid::new(&data, layout);
+            target
+                .view_mut()
+                .scatter_elements_inplace(&indices, &values, scatter.attributes())
+                .unwrap();
+            assert_same(&settled(reduction, &target.contents()), &expected);
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "minutes")]
+fn lanes_in_loops_apart() {
+    of_loops_apart::<f32>(Reduction::Mean);
+    of_loops_apart::<u8>(Reduction::Mean);
+    #[cfg(feature = "half")]
+    of_loops_apart::<half::f16>(Reduction::Max);
+    #[cfg(feature = "half")]
+    of_loops_apart::<half::bf16>(Reduction::Sum);
+}
+
 macro_rules! of_all_shapes {
     ($($name:ident: $element:ty;)*) => {$(
         #[test]
