@@ -2,6 +2,7 @@
 //! and are packed in panels: against the formula.
 
 use ndarray::{ArrayD, ArrayView3, ArrayViewMut3, Ix3, ShapeBuilder as _, StrideShape};
+#[cfg(feature = "num-complex")]
 use num_complex::Complex;
 use opkernels::{Error, OutOfBounds, Reduction};
 
@@ -106,6 +107,7 @@ fn gathers() {
     on_all(gathered::<i16, i32>);
     on_all(gathered::<f32, i64>);
     on_all(gathered::<u64, i64>);
+    #[cfg(feature = "num-complex")]
     on_all(gathered::<Complex<f64>, i32>);
     on_all(gathered::<String, i64>);
 }
@@ -144,6 +146,7 @@ fn scatters() {
     on_all(scattered::<f32, i64>);
     on_all(scattered::<f64, i32>);
     on_all(scattered::<i64, i64>);
+    #[cfg(feature = "num-complex")]
     on_all(scattered::<Complex<f64>, i64>);
 }
 

@@ -1,8 +1,10 @@
 //! Rows that are not contiguous, in transposed and in strided arrays, used several times each, so that
 //! calls may work in a copy: against the formula.
 
+#[cfg(feature = "half")]
 use half::bf16;
 use ndarray::ArrayD;
+#[cfg(feature = "num-complex")]
 use num_complex::Complex;
 use opkernels::{Error, OutOfBounds, Reduction};
 
@@ -76,9 +78,11 @@ fn gathered<A: Value>() {
 #[test]
 fn gathers() {
     gathered::<u8>();
+    #[cfg(feature = "half")]
     gathered::<bf16>();
     gathered::<f32>();
     gathered::<u64>();
+    #[cfg(feature = "num-complex")]
     gathered::<Complex<f64>>();
     gathered::<String>();
 }
@@ -114,9 +118,11 @@ fn scattered<A: Reduce>() {
 fn scatters() {
     scattered::<u8>();
     scattered::<i16>();
+    #[cfg(feature = "half")]
     scattered::<bf16>();
     scattered::<f32>();
     scattered::<i64>();
+    #[cfg(feature = "num-complex")]
     scattered::<Complex<f64>>();
 }
 
