@@ -150,6 +150,7 @@ impl Plan {
         let filled = match transfer.gather_few(indices, self.policy, self.named()) {
             Some(filled) => filled,
             None => {
+                // There is nothing to gather, but indices out of bounds are refused all the same.
                 if transfer.to().is_empty() {
                     self.check_indices(data, indices)?;
                 }

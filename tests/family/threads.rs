@@ -214,6 +214,20 @@ fn sorted_indices_in_place() {
     sorted_indices_into::<f32>(&sorted_cases(), &reductions, true);
 }
 
+/// The same for reductions that accumulate beside the target.
+#[test]
+fn sorted_indices_beside_the_target() {
+    // Seven updates of each target, hundreds, and one index that is not in its place.
+    let cases: Vec<_> = sorted_cases().into_iter().step_by(5).collect();
+    sorted_indices_into::<f32>(&cases, &[Reduction::Mean], false);
+    sorted_indices_into::<i8>(&cases, &[Reduction::Mean], true);
+    #[cfg(feature = "half")]
+    {
+        sorted_indices_into::<half::f16>(&cases, &[Reduction::Max], true);
+        sorted_indices_into::<half::bf16>(&cases, &[Reduction::Sum, Reduction::Mean], false);
+    }
+}
+
 /// Indices that lie apart: as many beside each other, of which half lie between them, are sorted, too,
 /// but in bounds.
 #[test]
@@ -232,20 +246,6 @@ fn sorted_indices_apart() {
         assert!(result.unwrap_err().contains("40000"));
         assert_same(&target, &data);
     });
-}
-
-/// The same for reductions that accumulate beside the target.
-#[test]
-fn sorted_indices_beside_the_target() {
-    // Seven updates of each target, hundreds, and one index that is not in its place.
-    let cases: Vec<_> = sorted_cases().into_iter().step_by(5).collect();
-    sorted_indices_into::<f32>(&cases, &[Reduction::Mean], false);
-    sorted_indices_into::<i8>(&cases, &[Reduction::Mean], true);
-    #[cfg(feature = "half")]
-    {
-        sorted_indices_into::<half::f16>(&cases, &[Reduction::Max], true);
-        sorted_indices_into::<half::bf16>(&cases, &[Reduction::Sum, Reduction::Mean], false);
-    }
 }
 
 /// The number of indices of each of the [cases](sorted_cases), and of rows.

@@ -27,13 +27,8 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
     combine: impl Combine<A, U>,
     combine_alone: impl Fn(A, U) -> A + Copy,
 ) {
-    let combine_one = |selected: *mut u8, listed: *mut u8| {
-        // SAFETY: the caller's promise, for each element.
-        unsafe {
-            let target = selected.cast::<A>();
-            target.write(combine_alone(target.read(), listed.cast::<U>().read()));
-        }
-    };
+    // SAFETY: the caller's promise, for each element.
+    let combine_one = unsafe { one(combine_alone) };
     let (inner, steps) = (tile.inner, [size_of::<A>() as isize, size_of::<U>() as isize]);
     // SAFETY: the caller's promise.
     unsafe {
@@ -61,6 +56,24 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
     }
 }
 
+/// Returns a function that combines an update (listed) with its target (selected), of which it is given
+/// the addresses.
+///
+/// # Safety
+/// The returned function is called only with addresses of a target of type `A` that it may change and
+/// an update of type `U`, both of which may be copied by their bits.
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(super) unsafe fn one<A: Copy, U: Copy>(
+    combine: impl Fn(A, U) -> A + Copy,
+) -> impl Fn(*mut u8, *mut u8) + Copy {
+    move |selected, listed| {
+        let target = selected.cast::<A>();
+        // SAFETY: upheld by the caller.
+        unsafe { target.write(combine(target.read(), listed.cast::<U>().read())) };
+    }
+}
+
 /// [`apply`] for rows of one element.
 ///
 /// # Safety
@@ -78,10 +91,7 @@ pub(super) unsafe fn apply_alone<A: Copy, U: Copy>(
                 runs(tile, |k| step.wrapping_mul(k as isize), combine);
             }
             Places::Each(places) if tile.repeats([7, 8]) => runs(tile, |k| places[k], combine),
-            _ => tile.each(Action::Combine, |selected, listed| {
-                let target = selected.cast::<A>();
-                target.write(combine(target.read(), listed.cast::<U>().read()));
-            }),
+            _ => tile.each(Action::Combine, one(combine)),
         }
     }
 }

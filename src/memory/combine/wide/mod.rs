@@ -168,7 +168,8 @@ impl Building<'_> {
             let sorted = parts > 1 && self.indices.are_sorted(&walk, self.policy);
             let (cut, parts) = if sorted { (Cut::Segments, parts) } else { (Cut::Entries(1), 1) };
             // SAFETY: the caller's promise: loops over two arrays, of which the
-            // selected one may be the slots, with the steps of each.
+            // selected one may be the slots, with the steps of each. Several parts are cut where
+            // sorted indices change, so that no two select an element in common (`are_sorted`).
             #[allow(unsafe_code)]
             unsafe {
                 run.run(cut, parts);

@@ -1,6 +1,6 @@
 //! Slots that are a sum and a count ([`Running`]).
 
-use super::super::apply::{apply_alone, apply_singly, elements};
+use super::super::apply::{apply_alone, apply_singly, elements, one};
 use super::runs::{map_run, with_simd};
 use crate::memory::indices::elements::Elements;
 use crate::memory::tile::Tile;
@@ -23,15 +23,14 @@ pub(super) unsafe fn start<A: Running>(values: *const u8, slots: *mut u8, len: u
 /// `A`.
 #[allow(unsafe_code)]
 pub(super) unsafe fn add<A: Running>(tile: &Tile<'_>) {
-    if tile.inner.len == 1 {
-        // SAFETY: the caller's promise.
-        return unsafe { apply_alone::<A::Slot, A>(tile, A::add) };
+    // SAFETY: the caller's promise, for each element.
+    unsafe {
+        if tile.inner.len == 1 {
+            apply_alone::<A::Slot, A>(tile, A::add);
+        } else {
+            elements(tile, one::<A::Slot, A>(A::add));
+        }
     }
-    elements(tile, |slot, update| {
-        let slot = slot.cast::<A::Slot>();
-        // SAFETY: the caller's promise, for each element.
-        unsafe { slot.write(A::add(slot.read(), update.cast::<A>().read())) };
-    });
 }
 
 /// Adds single updates to slots, each index being resolved just before it is used.
