@@ -1,11 +1,11 @@
 //! Converts `f16` to `f32` and back by F16C instructions.
 
 use std::arch::x86_64::{
-    __m128i, __m256, _MM_FROUND_TO_NEAREST_INT, _mm_blendv_epi8, _mm_cvtph_ps, _mm_cvtps_ph,
-    _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm_cvtss_f32, _mm_loadu_si128, _mm_movehdup_ps,
-    _mm_packs_epi32, _mm_set_ss, _mm_set1_epi16, _mm_storeu_si128, _mm_xor_si128,
-    _mm256_castps_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi32, _mm256_cvtph_ps,
-    _mm256_cvtps_ph, _mm256_extracti128_si256, _mm256_loadu_ps, _mm256_storeu_ps,
+    _MM_FROUND_TO_NEAREST_INT, _mm_blendv_epi8, _mm_cvtph_ps, _mm_cvtps_ph, _mm_cvtsi32_si128,
+    _mm_cvtsi128_si32, _mm_cvtss_f32, _mm_loadu_si128, _mm_movehdup_ps, _mm_packs_epi32,
+    _mm_set_ss, _mm_set1_epi16, _mm_storeu_si128, _mm_xor_si128, _mm256_castps_si256,
+    _mm256_castsi256_si128, _mm256_cmpeq_epi32, _mm256_cvtph_ps, _mm256_cvtps_ph,
+    _mm256_extracti128_si256, _mm256_loadu_ps, _mm256_storeu_ps,
 };
 
 /// A proof that the processor has F16C and AVX2.
@@ -117,7 +117,7 @@ impl F16c {
 /// Does the work of [`F16c::widen`].
 ///
 /// # Safety
-/// That of [`F16c::widen`], and the processor has F16C.
+/// That of [`F16c::widen`], and the processor has F16C and AVX2.
 #[allow(unsafe_code)]
 #[target_feature(enable = "avx2,f16c")]
 unsafe fn widen(halves: *const u16, floats: *mut f32, len: usize) {
@@ -126,30 +126,37 @@ unsafe fn widen(halves: *const u16, floats: *mut f32, len: usize) {
     // SAFETY: the caller's promise, for whole blocks and for the last eight numbers; fewer than eight
     // are converted in arrays of a block.
     unsafe {
-        let mut done = 0;
-        while done < whole {
-            let block = _mm_loadu_si128(halves.add(done).cast());
-            _mm256_storeu_ps(floats.add(done), _mm256_cvtph_ps(block));
-            done += BLOCK;
+        for done in (0..whole).step_by(BLOCK) {
+            widen_eight(halves.add(done), floats.add(done));
         }
         if rest > 0 && whole > 0 {
             // The last block overlaps the one before it.
-            let block = _mm_loadu_si128(halves.add(len - BLOCK).cast());
-            _mm256_storeu_ps(floats.add(len - BLOCK), _mm256_cvtph_ps(block));
+            widen_eight(halves.add(len - BLOCK), floats.add(len - BLOCK));
         } else if rest > 0 {
             let (mut from, mut to) = ([0; BLOCK], [0.0; BLOCK]);
-            from.as_mut_ptr().copy_from_nonoverlapping(halves.add(whole), rest);
-            let block = _mm_loadu_si128(from.as_ptr().cast());
-            _mm256_storeu_ps(to.as_mut_ptr(), _mm256_cvtph_ps(block));
-            floats.add(whole).copy_from_nonoverlapping(to.as_ptr(), rest);
+            from.as_mut_ptr().copy_from_nonoverlapping(halves, rest);
+            widen_eight(from.as_ptr(), to.as_mut_ptr());
+            floats.copy_from_nonoverlapping(to.as_ptr(), rest);
         }
     }
+}
+
+/// Converts eight `f16` to `f32`.
+///
+/// # Safety
+/// Eight numbers can be read from `halves`, and as many be written to `floats`.
+#[allow(unsafe_code)]
+#[target_feature(enable = "avx2,f16c")]
+#[inline]
+unsafe fn widen_eight(halves: *const u16, floats: *mut f32) {
+    // SAFETY: the caller's promise.
+    unsafe { _mm256_storeu_ps(floats, _mm256_cvtph_ps(_mm_loadu_si128(halves.cast()))) }
 }
 
 /// Does the work of [`F16c::narrow`].
 ///
 /// # Safety
-/// That of [`F16c::narrow`], and the processor has F16C.
+/// That of [`F16c::narrow`], and the processor has F16C and AVX2.
 #[allow(unsafe_code)]
 #[target_feature(enable = "avx2,f16c")]
 unsafe fn narrow(floats: *const f32, halves: *mut u16, len: usize) {
@@ -158,38 +165,40 @@ unsafe fn narrow(floats: *const f32, halves: *mut u16, len: usize) {
     // SAFETY: the caller's promise, for whole blocks and for the last eight numbers; fewer than eight
     // are converted in arrays of a block.
     unsafe {
-        let mut done = 0;
-        while done < whole {
-            let target = halves.add(done).cast::<__m128i>();
-            let new = narrow_block(_mm256_loadu_ps(floats.add(done)), _mm_loadu_si128(target));
-            _mm_storeu_si128(target, new);
-            done += BLOCK;
+        for done in (0..whole).step_by(BLOCK) {
+            narrow_eight(floats.add(done), halves.add(done));
         }
         if rest > 0 && whole > 0 {
             // The last block overlaps the one before it, whose halves stay as they are.
-            let target = halves.add(len - BLOCK).cast::<__m128i>();
-            let new =
-                narrow_block(_mm256_loadu_ps(floats.add(len - BLOCK)), _mm_loadu_si128(target));
-            _mm_storeu_si128(target, new);
+            narrow_eight(floats.add(len - BLOCK), halves.add(len - BLOCK));
         } else if rest > 0 {
-            let (mut from, mut to) = ([0.0; BLOCK], [0_u16; BLOCK]);
-            from.as_mut_ptr().copy_from_nonoverlapping(floats.add(whole), rest);
-            to.as_mut_ptr().copy_from_nonoverlapping(halves.add(whole), rest);
-            let target = to.as_mut_ptr().cast::<__m128i>();
-            let new = narrow_block(_mm256_loadu_ps(from.as_ptr()), _mm_loadu_si128(target));
-            _mm_storeu_si128(target, new);
-            halves.add(whole).copy_from_nonoverlapping(to.as_ptr(), rest);
+            let (mut from, mut to) = ([0.0; BLOCK], [0; BLOCK]);
+            from.as_mut_ptr().copy_from_nonoverlapping(floats, rest);
+            to.as_mut_ptr().copy_from_nonoverlapping(halves, rest);
+            narrow_eight(from.as_ptr(), to.as_mut_ptr());
+            halves.copy_from_nonoverlapping(to.as_ptr(), rest);
         }
     }
 }
 
-/// Rounds eight floats to `f16`, but keeps each half in `old` that already widens to its float.
+/// Rounds eight floats to `f16`, but keeps each half that already widens to its float.
+///
+/// # Safety
+/// Eight numbers can be read from `floats`, and as many be read from and written to `halves`.
+#[allow(unsafe_code)]
 #[target_feature(enable = "avx2,f16c")]
 #[inline]
-fn narrow_block(floats: __m256, old: __m128i) -> __m128i {
-    let same =
-        _mm256_cmpeq_epi32(_mm256_castps_si256(_mm256_cvtph_ps(old)), _mm256_castps_si256(floats));
-    let new = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(floats);
-    let same = _mm_packs_epi32(_mm256_castsi256_si128(same), _mm256_extracti128_si256::<1>(same));
-    _mm_blendv_epi8(new, old, same)
+unsafe fn narrow_eight(floats: *const f32, halves: *mut u16) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (floats, old) = (_mm256_loadu_ps(floats), _mm_loadu_si128(halves.cast()));
+        let same = _mm256_cmpeq_epi32(
+            _mm256_castps_si256(_mm256_cvtph_ps(old)),
+            _mm256_castps_si256(floats),
+        );
+        let new = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(floats);
+        let same =
+            _mm_packs_epi32(_mm256_castsi256_si128(same), _mm256_extracti128_si256::<1>(same));
+        _mm_storeu_si128(halves.cast(), _mm_blendv_epi8(new, old, same));
+    }
 }
