@@ -141,6 +141,16 @@ impl Run<'_> {
         }
     }
 
+    /// Number of elements that are run at first, and from then on, between two checks whether an index
+    /// was out of bounds.
+    fn limits(&self) -> (usize, usize) {
+        match self.walk.components.len() {
+            _ if self.policy == Policy::Refuse => (usize::MAX, usize::MAX),
+            1 => (AT_ONCE, AT_ONCE),
+            _ => (TUPLES_FIRST, TUPLES_AT_ONCE),
+        }
+    }
+
     /// Runs the kernel over single elements, several evenly spaced runs at a time. Returns the
     /// number of entries that are done: under policies that refuse no index, all up to some entry
     /// before the first index out of bounds.
@@ -154,12 +164,6 @@ impl Run<'_> {
     ) -> usize {
         let Some(indices) = self.indices else { return 0 };
         let axes = &self.walk.components[..];
-        let (mut limit, next_limit) = match axes {
-            _ if self.policy == Policy::Refuse => (usize::MAX, usize::MAX),
-            [_] => (AT_ONCE, AT_ONCE),
-            _ => (TUPLES_FIRST, TUPLES_AT_ONCE),
-        };
-        let beside = nest.last().map_or(0, |run| run.step.selected);
         let short_runs = joined
             .and_then(|it| ShortRuns::of(&nest[it.first..], nest[it.first - 1].step.selected));
         // SAFETY: this is the update of all entries, which can be read (`Part`), of a size that
@@ -168,58 +172,28 @@ impl Run<'_> {
         let repeated = is_repeated(single, nest).then(|| unsafe {
             Repeated::of(self.listed.wrapping_offset(base.listed), single.size)
         });
-        let listed = |at: isize| match &repeated {
-            Some(repeated) => repeated.start().cast_mut(),
-            None => self.listed.wrapping_offset(at),
-        };
         let long_lane = match joined {
             Some(it) => nest[it.first - 1].step.selected.unsigned_abs() <= NEAR_LANES,
             None => nest.last().is_some_and(|run| run.len >= LONG_LANE),
         };
-        let long = self.walk.is_long() && long_lane && !indices.begin_sorted(self.walk);
-        let ahead = self.ahead();
-        let run_lanes = |at: Offsets, (lanes, step): (usize, Offsets), count: usize| {
-            let (beside, lanes, count, step) = match &short_runs {
-                Some(runs) => (Beside::Runs(runs), 1, lanes * count, Offsets::ZERO),
-                None => (Beside::Each(beside), lanes, count, step),
-            };
-            let elements = Elements {
-                indices: indices.start().wrapping_offset(at.indices.wrapping_add(axes[0].at)),
-                width,
-                count,
-                lanes,
-                step,
-                axes,
-                beside,
-                selected: self.selected.wrapping_offset(at.selected),
-                listed: listed(at.listed),
-                repeated: repeated.is_some(),
-                long,
-                ahead,
-            };
-            // SAFETY: `single_kernel` has checked what the kernel requires; the addresses are those
-            // of iterations of the loops, which do not leave the arrays (`Axes`), and are this
-            // part's alone (`Part`); the kernel is that of the arrays' elements (`Run`).
-            #[allow(unsafe_code)]
-            let inside = unsafe {
-                match axes {
-                    [_] => self.kernel.run_single(&elements),
-                    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-                    _ => tuples::copy(&elements, &single, self.policy),
-                    #[cfg(not(all(
-                        target_arch = "x86_64",
-                        target_pointer_width = "64",
-                        not(miri)
-                    )))]
-                    _ => false,
-                }
-            };
-            if !inside && self.policy == Policy::Refuse {
-                self.outside.store(true, Ordering::Relaxed);
-            }
-            inside
+        // What all lanes have in common, with the starts of the arrays.
+        let elements = Elements {
+            indices: indices.start().wrapping_offset(axes[0].at),
+            width,
+            count: 0,
+            lanes: 0,
+            step: Offsets::ZERO,
+            axes,
+            beside: match &short_runs {
+                Some(runs) => Beside::Runs(runs),
+                None => Beside::Each(nest.last().map_or(0, |run| run.step.selected)),
+            },
+            selected: self.selected,
+            listed: repeated.as_ref().map_or(self.listed, |value| value.start().cast_mut()),
+            repeated: repeated.is_some(),
+            long: self.walk.is_long() && long_lane && !indices.begin_sorted(self.walk),
+            ahead: self.ahead(),
         };
-        let mut left = entries.len();
         // Whole runs are lanes, several of which are run at a time.
         let lanes = joined.or_else(|| match nest {
             [_, .., run] if are_whole(&entries, run.len) => {
@@ -227,29 +201,55 @@ impl Run<'_> {
             }
             _ => None,
         });
-        if let Some(Joined { first, run }) = lanes {
-            let around = &nest[..first];
-            let mut cursor = Cursor::new(around, base, entries.start / run);
-            while left > 0 {
-                let (at, lanes) = cursor.take((left / run).min((limit / run).max(1)));
-                if !run_lanes(at, (lanes, around[first - 1].step), run) {
-                    break;
-                }
-                left -= lanes * run;
-                limit = next_limit;
-            }
-            return entries.len() - left;
-        }
-        let mut cursor = Cursor::new(nest, base, entries.start);
+        let (around, run) = lanes.map_or((nest, 1), |it| (&nest[..it.first], it.run));
+        let (mut limit, next_limit) = self.limits();
+        let mut cursor = Cursor::new(around, base, entries.start / run);
+        let mut left = entries.len();
         while left > 0 {
-            let (at, count) = cursor.take(left.min(limit));
-            if !run_lanes(at, (1, Offsets::ZERO), count) {
+            let (at, taken) = cursor.take((left.min(limit) / run).max(1));
+            let (lanes, step, count) = match (lanes, &short_runs) {
+                (None, _) => (1, Offsets::ZERO, taken),
+                (Some(_), Some(_)) => (1, Offsets::ZERO, taken * run),
+                (Some(it), None) => (taken, around[it.first - 1].step, run),
+            };
+            if !self.run_lanes(Elements { lanes, step, count, ..elements }, at) {
                 break;
             }
-            left -= count;
+            left -= taken * run;
             limit = next_limit;
         }
         entries.len() - left
+    }
+
+    /// Runs the kernel over lanes that begin at this distance from those of `elements`. Returns false
+    /// if an index is out of bounds.
+    #[inline]
+    fn run_lanes(&self, elements: Elements<'_>, at: Offsets) -> bool {
+        let Elements { indices, selected, listed, repeated, .. } = elements;
+        let lanes = Elements {
+            indices: indices.wrapping_offset(at.indices),
+            selected: selected.wrapping_offset(at.selected),
+            listed: if repeated { listed } else { listed.wrapping_offset(at.listed) },
+            ..elements
+        };
+        // SAFETY: `single_kernel` has checked what the kernel requires; the addresses are those
+        // of iterations of the loops, which do not leave the arrays (`Axes`), and are this
+        // part's alone (`Part`); the kernel is that of the arrays' elements (`Run`).
+        #[allow(unsafe_code)]
+        let inside = unsafe {
+            match lanes.axes {
+                [_] => self.kernel.run_single(&lanes),
+                #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+                _ => (self.kernel.single())
+                    .is_some_and(|single| tuples::copy(&lanes, &single, self.policy)),
+                #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
+                _ => false,
+            }
+        };
+        if !inside && self.policy == Policy::Refuse {
+            self.outside.store(true, Ordering::Relaxed);
+        }
+        inside
     }
 }
 
