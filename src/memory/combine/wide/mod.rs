@@ -327,15 +327,15 @@ impl SlotPlan<'_> {
         let cost = cost.plus(Cost::of_bytes(targets.saturating_mul(lanes).saturating_mul(bytes)));
         let parts = self.parts(cost, targets);
         let cuts = self.cut(parts, targets);
-        let Cuts { around, blocks, bands, outer, depth, width, lanes, .. } = cuts;
-        let groups = around * blocks * bands;
+        let groups = cuts.around * cuts.blocks * cuts.bands;
         // One group alone leaves the other threads to its updates.
         let within = if groups == 1 { parallel::parts(cost) } else { 1 };
         let parts = parts.min(groups);
         // One allocation for all parts: with one each, glibc returns the memory to the system when
         // the call ends, and its pages are mapped anew in the next. 1175 rows of 465 `f16` take
         // 1150 us on two threads so, and 170 with one allocation.
-        let bytes = lanes.checked_mul(self.wide.slot).and_then(|bytes| targets.checked_mul(bytes));
+        let bytes =
+            (cuts.lanes.checked_mul(self.wide.slot)).and_then(|bytes| targets.checked_mul(bytes));
         let len = bytes.map_or(usize::MAX, |bytes| bytes.div_ceil(size_of::<u128>()).max(1));
         let mut memory = slot_buffer(len.checked_mul(parts), size_of::<u128>())?;
         let mut buffers = reserved(parts)?;
@@ -351,21 +351,27 @@ impl SlotPlan<'_> {
             // Taken out, so that no lock is held while a group waits for its parts.
             let taken = buffers[part].lock().ok().and_then(|mut buffers| buffers.take());
             let Some(mut buffers) = taken else { return };
-            for group in parallel::share(groups, parts, part) {
-                let iteration = group / (blocks * bands);
-                let (at, _) = Cursor::new(&self.lanes, Offsets::ZERO, iteration).take(1);
-                let (block, band) = (group / bands % blocks * depth, group % bands * width);
-                let at = at.after(block, outer.step).after(band, self.row.step);
-                let mut loops = cuts.whole.clone();
-                loops.push(Loop { len: depth.min(outer.len - block), ..outer });
-                let row = Loop { len: width.min(self.row.len - band), ..self.row };
-                let group = Group { plan: &self, at, loops, row, iteration, parts: within };
+            for number in parallel::share(groups, parts, part) {
+                let group = self.group(&cuts, number, within);
                 if !group.fold(&mut buffers) {
                     return outside.store(true, Ordering::Relaxed);
                 }
             }
         });
         Ok(!outside.into_inner())
+    }
+
+    /// The group with this number, whose updates are accumulated in `parts` parts.
+    fn group(&self, cuts: &Cuts, number: usize, parts: usize) -> Group<'_> {
+        let &Cuts { blocks, bands, outer, depth, width, .. } = cuts;
+        let iteration = number / (blocks * bands);
+        let (at, _) = Cursor::new(&self.lanes, Offsets::ZERO, iteration).take(1);
+        let (block, band) = (number / bands % blocks * depth, number % bands * width);
+        let at = at.after(block, outer.step).after(band, self.row.step);
+        let mut loops = cuts.whole.clone();
+        loops.push(Loop { len: depth.min(outer.len - block), ..outer });
+        let row = Loop { len: width.min(self.row.len - band), ..self.row };
+        Group { plan: self, at, loops, row, iteration, parts }
     }
 }
 
