@@ -150,3 +150,56 @@ unsafe fn transposed<const N: usize, const M: usize>(tile: &Tile<'_>, run: Run, 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::combine::kernels::functions;
+    use crate::reduction::Reduction;
+
+    /// Columns of a block.
+    const WIDTH: usize = ROW_BYTES / 2;
+
+    /// `target[r, c] += updates[c, r]` for `rows` rows and `columns` columns of larger arrays, whose
+    /// other elements must stay as they are.
+    fn sums_of_a_part([rows, columns]: [usize; 2], swapped: bool) {
+        // Elements from one row to the next; the arrays have this many rows and columns.
+        let pitch = rows.max(columns) + WIDTH;
+        let mut target: Vec<u16> = (0..pitch * pitch).map(|k| k as u16).collect();
+        let mut updates: Vec<u16> = target.iter().map(|k| k.wrapping_mul(31)).collect();
+        let mut expected = target.clone();
+        for row in 0..rows {
+            for column in 0..columns {
+                let sum = &mut expected[row * pitch + column];
+                *sum = sum.wrapping_add(updates[column * pitch + row]);
+            }
+        }
+        let across = 2 * pitch as isize;
+        let (entries, every, inner, offset_step) = if swapped {
+            // An entry is a column, and its elements are the rows.
+            (columns, across, Steps { len: rows, selected: across, listed: 2 }, 2)
+        } else {
+            (rows, 2, Steps { len: columns, selected: 2, listed: across }, across)
+        };
+        let offsets: Vec<isize> = (0..entries as isize).map(|k| k * offset_step).collect();
+        let arrays = (target.as_mut_ptr().cast(), updates.as_mut_ptr().cast());
+        let tile = Tile::of_entries(arrays, (&offsets, Places::Every(every)), inner, 2);
+        let (run, _) = functions::<u16>(Reduction::Sum).unwrap();
+        // SAFETY: all elements of the tile are in the arrays, and the kernel is for their type.
+        #[allow(unsafe_code)]
+        unsafe {
+            by_size(&Tile { offset_step, ..tile }, run, swapped);
+        }
+        assert_eq!(target, expected, "{rows} x {columns}, swapped: {swapped}");
+    }
+
+    #[test]
+    fn blocks_end_with_the_tile() {
+        for rows in [2, ROWS, ROWS + 1, 2 * ROWS + 1] {
+            for columns in [2, WIDTH - 1, WIDTH, WIDTH + 1, 2 * WIDTH + 3] {
+                sums_of_a_part([rows, columns], false);
+                sums_of_a_part([rows, columns], true);
+            }
+        }
+    }
+}

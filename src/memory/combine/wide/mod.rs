@@ -79,7 +79,7 @@ const MIN_LANES: usize = threshold(64, 2);
 const MIN_LANES_IN_ROWS: usize = threshold(256, 2);
 
 /// Number of lanes of a group, with which it has so much to do that it needs no further loop.
-const ENOUGH_LANES: usize = threshold(256, 4);
+const ENOUGH_LANES: usize = threshold(256, 12);
 
 /// Elements that are less bytes apart share cache lines.
 const NEAR: usize = threshold(64, 16);

@@ -7,7 +7,7 @@ use crate::threshold::threshold;
 
 /// Number of elements that are converted at once: few enough that the buffers stay in L1, beside
 /// what is added to.
-pub(super) const STAGE: usize = threshold(512, 8);
+pub(super) const STAGE: usize = threshold(512, 16);
 
 /// A buffer for [`STAGE`] elements, values or slots of up to 16 bytes, between two conversions.
 pub(super) struct Stage([MaybeUninit<u128>; STAGE]);
