@@ -109,6 +109,40 @@ fn wide_arrays() {
     same_in::<f32>(1024, 140, &[Reduction::Sum, Reduction::Mean], &layouts);
 }
 
+/// Elements without updates keep their bits, those of signalling NaNs, too, which arithmetic would
+/// make quiet.
+#[cfg(feature = "half")]
+fn kept_without_updates<A: Reduce>(from_bits: fn(u16) -> A, to_bits: fn(A) -> u16, infinity: u16) {
+    const TOUCHED: usize = 3;
+    let data = ArrayD::from_shape_fn(vec![24, 7], |at| {
+        from_bits(infinity + 1 + at[0] as u16 + 32 * at[1] as u16)
+    });
+    let indices = ArrayD::from_elem(vec![50, 7], TOUCHED);
+    let updates: ArrayD<A> = array_of(&[50, 7], 6);
+    for &reduction in REDUCTIONS.iter().filter(|&&reduction| A::defines(reduction)) {
+        for layout in Layout::all(2) {
+            let (mut target, updates) =
+                (Laid::new(&data, layout.clone()), Laid::new(&updates, layout.clone()));
+            let attributes = ScatterElements::along(0).reduction(reduction);
+            let (mut array, updates) = (target.view_mut(), updates.view());
+            array.scatter_elements_inplace(&indices, &updates, attributes).unwrap();
+            for ((at, held), new) in data.indexed_iter().zip(&target.contents()) {
+                let kept = to_bits(held.clone()) == to_bits(new.clone());
+                assert!(kept || at[0] == TOUCHED, "{reduction:?} at {at:?}, {layout:?}");
+            }
+        }
+    }
+}
+
+#[cfg(feature = "half")]
+#[test]
+fn halves_without_updates_keep_their_bits() {
+    use half::{bf16, f16};
+
+    kept_without_updates(f16::from_bits, f16::to_bits, 0x7c00);
+    kept_without_updates(bf16::from_bits, bf16::to_bits, 0x7f80);
+}
+
 /// Some results are NaN, some are not, or nothing above says anything.
 #[test]
 fn there_are_both() {

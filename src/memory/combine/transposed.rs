@@ -160,45 +160,73 @@ mod tests {
     /// Columns of a block.
     const WIDTH: usize = ROW_BYTES / 2;
 
-    /// `target[r, c] += updates[c, r]` for `rows` rows and `columns` columns of larger arrays, whose
-    /// other elements must stay as they are.
-    fn sums_of_a_part([rows, columns]: [usize; 2], swapped: bool) {
-        // Elements from one row to the next; the arrays have this many rows and columns.
-        let pitch = rows.max(columns) + WIDTH;
-        let mut target: Vec<u16> = (0..pitch * pitch).map(|k| k as u16).collect();
-        let mut updates: Vec<u16> = target.iter().map(|k| k.wrapping_mul(31)).collect();
+    /// `target[r * selected.0 + c * selected.1] += updates[r * listed.0 + c * listed.1]` for each row
+    /// `r` and column `c`; an entry is a row or a column. All other elements stay as they are.
+    fn sums_of_a_part(
+        [rows, columns]: [usize; 2],
+        [selected, listed]: [(usize, usize); 2],
+        entries_are_columns: bool,
+        evenly_spaced: bool,
+    ) {
+        let len = [selected, listed].map(|(row, column)| row * rows + column * columns + WIDTH);
+        let mut target: Vec<u16> = (0..len[0]).map(|k| k as u16).collect();
+        let mut updates: Vec<u16> = (0..len[1]).map(|k| (k as u16).wrapping_mul(31)).collect();
         let mut expected = target.clone();
         for row in 0..rows {
             for column in 0..columns {
-                let sum = &mut expected[row * pitch + column];
-                *sum = sum.wrapping_add(updates[column * pitch + row]);
+                let update = updates[row * listed.0 + column * listed.1];
+                let sum = &mut expected[row * selected.0 + column * selected.1];
+                *sum = sum.wrapping_add(update);
             }
         }
-        let across = 2 * pitch as isize;
-        let (entries, every, inner, offset_step) = if swapped {
-            // An entry is a column, and its elements are the rows.
-            (columns, across, Steps { len: rows, selected: across, listed: 2 }, 2)
-        } else {
-            (rows, 2, Steps { len: columns, selected: 2, listed: across }, across)
+        let bytes = |(row, column): (usize, usize)| {
+            let (entry, inner) = if entries_are_columns { (column, row) } else { (row, column) };
+            (2 * entry as isize, 2 * inner as isize)
         };
+        let ((offset_step, selected), (every, listed)) = (bytes(selected), bytes(listed));
+        let (entries, len) = if entries_are_columns { (columns, rows) } else { (rows, columns) };
         let offsets: Vec<isize> = (0..entries as isize).map(|k| k * offset_step).collect();
         let arrays = (target.as_mut_ptr().cast(), updates.as_mut_ptr().cast());
+        let inner = Steps { len, selected, listed };
         let tile = Tile::of_entries(arrays, (&offsets, Places::Every(every)), inner, 2);
         let (run, _) = functions::<u16>(Reduction::Sum).unwrap();
         // SAFETY: all elements of the tile are in the arrays, and the kernel is for their type.
         #[allow(unsafe_code)]
         unsafe {
-            by_size(&Tile { offset_step, ..tile }, run, swapped);
+            let offset_step = if evenly_spaced { offset_step } else { 0 };
+            run_by_rows(&Tile { offset_step, ..tile }, run);
         }
-        assert_eq!(target, expected, "{rows} x {columns}, swapped: {swapped}");
+        let by = if entries_are_columns { "columns" } else { "rows" };
+        assert_eq!(target, expected, "{rows} x {columns}, by {by}: {selected} {listed} {every}");
     }
 
+    /// Each part has rows and columns of its own, updates that lie transposed among them.
     #[test]
     fn blocks_end_with_the_tile() {
         for rows in [2, ROWS, ROWS + 1, 2 * ROWS + 1] {
             for columns in [2, WIDTH - 1, WIDTH, WIDTH + 1, 2 * WIDTH + 3] {
-                sums_of_a_part([rows, columns], false);
-                sums_of_a_part([rows, columns], true);
+                let pitch = rows.max(columns) + WIDTH;
+                for by_columns in [false, true] {
+                    let steps = [(pitch, 1), (1, pitch)];
+                    sums_of_a_part([rows, columns], steps, by_columns, true);
+                }
+            }
+        }
+    }
+
+    /// Whether updates are transposed depends on steps of both arrays; sums do not.
+    #[test]
+    fn updates_lie_in_any_way() {
+        let [rows, columns] = [MIN_SIDE + 1, MIN_SIDE + 2];
+        let steps = [1, 2, WIDTH, WIDTH + 1];
+        for target in steps.map(|row| steps.map(|column| (row, column))).concat() {
+            for updates in steps.map(|row| steps.map(|column| (row, column))).concat() {
+                for by_columns in [false, true] {
+                    for evenly_spaced in [false, true] {
+                        let steps = [target, updates];
+                        sums_of_a_part([rows, columns], steps, by_columns, evenly_spaced);
+                    }
+                }
             }
         }
     }

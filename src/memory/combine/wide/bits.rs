@@ -77,7 +77,8 @@ pub(super) unsafe fn scan(
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK, Dense};
+    use super::super::significant;
+    use super::{BLOCK, Dense, scan};
 
     /// The blocks cover the array, and no block begins or ends beyond it.
     #[test]
@@ -93,6 +94,30 @@ mod tests {
                 end += count;
             }
             assert_eq!(end, len);
+        }
+    }
+
+    /// The largest number decides, wherever it is, unless it is known before that there are too many
+    /// bits.
+    #[test]
+    fn every_block_is_scanned() {
+        let scanned = |bits: [u32; 4], max_bits: u32| {
+            let numbers = bits.map(|bits| vec![(1_u64 << bits) - 1; BLOCK]);
+            let [first, second] = [numbers[..2].concat(), numbers[2..].concat()];
+            let arrays = [&first, &second]
+                .map(|array| Dense { start: array.as_ptr().cast(), len: array.len() });
+            // SAFETY: these are the arrays of such elements.
+            #[allow(unsafe_code)]
+            unsafe {
+                scan(significant::<u64>, arrays, 8, max_bits)
+            }
+        };
+        for (number, max) in [0, 1, 2, 3].into_iter().zip([7, 8, 9, 10]) {
+            let mut bits = [7; 4];
+            bits[number] = max;
+            assert_eq!(scanned(bits, 7), Some(7).filter(|_| max == 7), "{bits:?}");
+            assert_eq!(scanned(bits, max), Some(max), "{bits:?}");
+            assert_eq!(scanned(bits, max - 1), None, "{bits:?}");
         }
     }
 }
