@@ -180,20 +180,20 @@ fn mean_of_line<A: Reduce>(most: A, times: usize, held: A, right: A) {
     assert_same(&line, &aview1(&[right, held]));
 }
 
-/// The same in rows.
+/// The same in rows, short ones and long ones, of one value and of a row of values.
 fn mean_of_rows<A: Reduce>(most: A, times: usize, held: A, right: A) {
     let mean = ScatterElements::along(0).reduction(Reduction::Mean);
     let column = Array2::<u8>::zeros((times, 1));
-    let most = aview0(&most);
-    let mut rows = Array2::from_elem((2, 4), held);
-    rows.scatter_elements_inplace(
-        &column.broadcast((times, 4)).unwrap(),
-        &most.broadcast((times, 4)).unwrap(),
-        mean,
-    )
-    .unwrap();
-    assert_same(&rows.row(0), &aview1(&[right; 4]));
-    assert_same(&rows.row(1), &aview1(&[held; 4]));
+    for width in [4, 40] {
+        let indices = column.broadcast((times, width)).unwrap();
+        let (value, row) = (aview0(&most), Array1::from_elem(width, most.clone()));
+        for updates in [value.broadcast((times, width)), row.broadcast((times, width))] {
+            let mut rows = Array2::from_elem((2, width), held.clone());
+            rows.scatter_elements_inplace(&indices, &updates.unwrap(), mean).unwrap();
+            assert_same(&rows.row(0), &Array1::from_elem(width, right.clone()));
+            assert_same(&rows.row(1), &Array1::from_elem(width, held.clone()));
+        }
+    }
 }
 
 /// At both sides of the numbers of updates from which on integers are kept in
@@ -220,6 +220,14 @@ fn means_of_many_integers() {
             mean(most, updates, -1, floor(most.into(), -1) as i64);
             mean(least, updates, most, floor(least.into(), most.into()) as i64);
         }
+    }
+    for times in 255..=258 {
+        mean_of_rows(u8::MAX, times, 254, 254);
+        mean_of_rows(i8::MIN, times, -127, -128);
+    }
+    for times in [(1 << 15) - 1, 1 << 15, (1 << 16) - 1, 1 << 16] {
+        mean_of_rows(u16::MAX, times, 65_534, 65_534);
+        mean_of_rows(u32::MAX, times, u32::MAX - 1, u32::MAX - 1);
     }
     for times in [(1_i64 << 23) - 1, 1 << 23] {
         let right = (65_535 * times / (times + 1)) as u16;

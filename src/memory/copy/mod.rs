@@ -370,3 +370,41 @@ fn each_listed(tile: &Tile<'_>, visit: impl Fn(*mut u8)) {
         }
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::tile::Steps;
+
+    /// Updates that are contiguous along the elements of a row are transposed where places of entries
+    /// are near each other, of which each need not be beside the one before it.
+    #[test]
+    fn rows_that_lie_apart_are_written() {
+        const SIDE: usize = 40;
+        // Elements from one element of a row to the next, in the target, and from one entry to the
+        // next, in the updates: multiples of lines, and of what maps to one set of a cache.
+        let (across, every) = (1 << 10, 1 << 7);
+        for entry_step in [1, 2, 3] {
+            let mut updates: Vec<u16> = (0..SIDE * every).map(|k| k as u16 + 1).collect();
+            let mut target = vec![0_u16; SIDE * across];
+            let mut expected = target.clone();
+            for entry in 0..SIDE {
+                for k in 0..SIDE {
+                    expected[k * across + entry * entry_step] = updates[entry * every + k];
+                }
+            }
+            let bytes = |elements: usize| 2 * elements as isize;
+            let offsets: Vec<isize> = (0..SIDE).map(|entry| bytes(entry * entry_step)).collect();
+            let arrays = (target.as_mut_ptr().cast(), updates.as_mut_ptr().cast());
+            let inner = Steps { len: SIDE, selected: bytes(across), listed: 2 };
+            let tile = Tile::of_entries(arrays, (&offsets, Places::Every(bytes(every))), inner, 2);
+            let tile = Tile { offset_step: bytes(entry_step), ..tile };
+            // SAFETY: all elements of the tile are in the arrays.
+            #[allow(unsafe_code)]
+            unsafe {
+                write_apart(&tile);
+            }
+            assert_eq!(target, expected, "entries {entry_step} elements apart");
+        }
+    }
+}
