@@ -142,6 +142,36 @@ fn lanes_in_loops_apart() {
     of_loops_apart::<half::bf16>(Reduction::Sum);
 }
 
+/// Blocks of updates, each contiguous, of which one begins a while after the other ends.
+fn of_blocks_apart<A: Reduce>(reduction: Reduction) {
+    for [blocks, entries, row] in [[5, 3, 2], [2, 3, 5], [7, 2, 3], [4, 6, 1]] {
+        let shape = [blocks, entries, row];
+        let all: ArrayD<A> = array_of(&[blocks, entries + 1, row], 5);
+        let updates = all.slice_axis(Axis(1), (..entries).into());
+        let index = ArrayD::from_shape_fn(vec![1, entries, 1], |at| [3, 0, 3, 1][at[1] % 4] as i32);
+        let indices = index.broadcast(&shape[..]).unwrap();
+        let data: ArrayD<A> = array_of(&[blocks, 4, row], 6);
+        let (use_init_val, mode) = (true, OutOfBounds::Error);
+        let scatter = oracle::Scatter { axis: 1, reduction, use_init_val, mode };
+        let wide = indices.mapv(i128::from);
+        let expected = oracle::reduce(&data, &wide, &updates.to_owned(), &scatter).unwrap();
+        let mut target = data;
+        target.scatter_elements_inplace(&indices, &updates, scatter.attributes()).unwrap();
+        assert_same(&settled(reduction, &target), &settled(reduction, &expected));
+    }
+}
+
+#[test]
+fn blocks_of_updates_apart() {
+    of_blocks_apart::<f64>(Reduction::Mean);
+    of_blocks_apart::<u8>(Reduction::Mean);
+    of_blocks_apart::<i32>(Reduction::Mean);
+    #[cfg(feature = "half")]
+    of_blocks_apart::<half::f16>(Reduction::Sum);
+    #[cfg(feature = "half")]
+    of_blocks_apart::<half::bf16>(Reduction::Min);
+}
+
 macro_rules! of_all_shapes {
     ($($name:ident: $element:ty;)*) => {$(
         #[test]
