@@ -273,8 +273,11 @@ pub(in crate::memory) fn is_far(components: &[Component], row: usize) -> bool {
 /// Whether iterations of a loop that follow each other are closer in the selected array than
 /// adjacent positions along the selected axes: each index then selects among rows of them.
 pub(in crate::memory) fn is_inside(components: &[Component], level: &Loop) -> bool {
-    let across = components.iter().map(|component| component.step.unsigned_abs()).min();
-    Some(level.step.selected.unsigned_abs()) < across
+    // Along an axis of one position all indices select the same, whatever its step.
+    let several = components.iter().filter(|component| component.len > 1);
+    let across = several.map(|component| component.step.unsigned_abs()).min();
+    !components.is_empty()
+        && across.is_none_or(|across| level.step.selected.unsigned_abs() < across)
 }
 
 /// The bytes of the indices and of the listed array together that the loop with the largest span steps

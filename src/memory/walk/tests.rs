@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, iterations, merge};
+use super::{
+    Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, is_inside, iterations, merge,
+};
 
 const ZERO: Offsets = Offsets::ZERO;
 
@@ -181,4 +183,17 @@ fn cursors_go_where_loops_go() {
             }
         }
     }
+}
+
+/// The step of an axis of one position, which may be anything, decides nothing.
+#[test]
+fn axes_of_one_position_do_not_decide_what_is_inside() {
+    let axis = |len: usize, step: isize| Component { len, step, at: 0 };
+    let level = Loop { len: 5, step: Offsets { selected: -4, ..ZERO }, entries: false };
+    assert!(is_inside(&[axis(3, 20)], &level));
+    assert!(is_inside(&[axis(1, 0), axis(3, -20)], &level));
+    assert!(is_inside(&[axis(1, 0)], &level));
+    assert!(!is_inside(&[axis(3, 20), axis(2, 4)], &level));
+    assert!(!is_inside(&[axis(1, 20), axis(2, 2)], &level));
+    assert!(!is_inside(&[], &level));
 }
