@@ -16,7 +16,7 @@ use super::Indices;
 use super::axis::{Axis, Unsigned};
 use super::short_runs::ShortRuns;
 use crate::index::Meaning;
-use crate::memory::cpu::{prefetch_ahead, prefetch_line};
+use crate::memory::cpu::{prefetch_line, prefetch_list};
 use crate::memory::walk::{Component, Offsets};
 use crate::threshold::threshold;
 
@@ -145,8 +145,9 @@ pub(in crate::memory) struct Elements<'e> {
     /// Whether all listed elements are one [repeated](super::repeated::Repeated) value, which is only
     /// read.
     pub(in crate::memory) repeated: bool,
-    /// Whether the whole walk has so many indices and listed elements that prefetching them pays.
-    pub(in crate::memory) long: bool,
+    /// How far ahead of their use indices, listed elements and short lanes are prefetched, in bytes, if
+    /// that pays.
+    pub(in crate::memory) lists_ahead: Option<Offsets>,
     pub(in crate::memory) ahead: Ahead,
 }
 
@@ -304,11 +305,14 @@ impl Elements<'_> {
                     Beside::Each(beside) => (beside.wrapping_mul(block.len() as isize), 0),
                     Beside::Runs(runs) => (runs.advance, runs.advance.unsigned_abs()),
                 };
-                if self.long {
+                if let Some(by) = self.lists_ahead {
                     prefetch_lists(
-                        (block.as_ptr().cast(), size_of_val(block)),
-                        (listed, size * block.len()),
-                        (selected, lanes),
+                        (
+                            block.as_ptr().cast::<u8>().wrapping_offset(by.indices),
+                            size_of_val(block),
+                        ),
+                        (listed.wrapping_offset(by.listed), size * block.len()),
+                        (selected.wrapping_offset(by.selected), lanes),
                     );
                 }
                 if ahead {
@@ -423,12 +427,11 @@ impl Elements<'_> {
     }
 }
 
-/// Prefetches ahead of what is used now: indices, listed elements, and short lanes, each given by an
-/// address and a number of bytes. Not inlined, since the loops that call it are compiled for each
-/// kernel.
+/// Prefetches indices, listed elements, and short lanes, each given by an address and a number of bytes,
+/// to L2. Not inlined, since the loops that call it are compiled for each kernel.
 #[inline(never)]
 fn prefetch_lists(indices: (*const u8, usize), listed: (*mut u8, usize), lanes: (*mut u8, usize)) {
-    prefetch_ahead(indices.0, indices.1);
-    prefetch_ahead(listed.0, listed.1);
-    prefetch_ahead(lanes.0, lanes.1);
+    prefetch_list(indices.0, indices.1);
+    prefetch_list(listed.0, listed.1);
+    prefetch_list(lanes.0, lanes.1);
 }

@@ -190,7 +190,7 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
         selected: all.as_mut_ptr().cast(),
         listed: list.as_mut_ptr().cast(),
         repeated: false,
-        long: count > 50,
+        lists_ahead: (count > 50).then_some(Offsets::ZERO),
         ahead: [Ahead::Never, Ahead::AtUse, Ahead::Block][count % 3],
     };
     // SAFETY: `single_width` allows the indices, and the axis and the list are as long as the lanes
@@ -223,7 +223,7 @@ fn longer_blocks_are_refused() {
         selected: std::ptr::null_mut(),
         listed: std::ptr::null_mut(),
         repeated: false,
-        long: false,
+        lists_ahead: None,
         ahead: Ahead::Never,
     };
     elements.axis().each(&[7_u32; BLOCK + 1], |_, _| ());
@@ -305,7 +305,7 @@ fn short_runs_of_rows() {
                 selected: selected.as_mut_ptr().cast(),
                 listed: listed.as_mut_ptr().cast(),
                 repeated: false,
-                long: false,
+                lists_ahead: None,
                 ahead: Ahead::Never,
             };
             // SAFETY: there is a listed element for each index, and a row for each run, which is so

@@ -76,7 +76,7 @@ fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &
             selected: array.as_mut_ptr(),
             listed: list.as_mut_ptr(),
             repeated: false,
-            long: count > 50,
+            lists_ahead: (count > 50).then_some(Offsets::ZERO),
             ahead: Ahead::Never,
         };
         // SAFETY: the axes reach no further than the array, and the list has an element of `bytes`
