@@ -172,6 +172,37 @@ fn blocks_of_updates_apart() {
     of_blocks_apart::<half::bf16>(Reduction::Min);
 }
 
+/// Few rows of updates, each contiguous, of targets whose rows alternate in memory.
+fn of_rows_that_alternate<A: Reduce>(reduction: Reduction) {
+    for [targets, updates, len] in [[2, 3, 37], [3, 2, 5], [4, 5, 11], [2, 9, 600]] {
+        let (data, values): (ArrayD<A>, ArrayD<A>) =
+            (array_of(&[targets, len], 5), array_of(&[updates, len], 6));
+        let column = ArrayD::from_shape_fn(vec![updates, 1], |at| (at[0] % targets) as i128);
+        let indices = column.broadcast(vec![updates, len]).unwrap();
+        let (use_init_val, mode) = (true, OutOfBounds::Error);
+        let scatter = oracle::Scatter { axis: 0, reduction, use_init_val, mode };
+        let expected = oracle::reduce(&data, &indices.to_owned(), &values, &scatter).unwrap();
+        let column = column.mapv(|index| index as i64);
+        let indices = column.broadcast(vec![updates, len]).unwrap();
+        let mut target = Laid::new(&data, Layout::transposed(2));
+        target
+            .view_mut()
+            .scatter_elements_inplace(&indices, &values, scatter.attributes())
+            .unwrap();
+        assert_same(&settled(reduction, &target.contents()), &settled(reduction, &expected));
+    }
+}
+
+#[test]
+fn rows_that_alternate() {
+    of_rows_that_alternate::<u8>(Reduction::Mean);
+    of_rows_that_alternate::<f64>(Reduction::Mean);
+    #[cfg(feature = "half")]
+    of_rows_that_alternate::<half::f16>(Reduction::Sum);
+    #[cfg(feature = "half")]
+    of_rows_that_alternate::<half::bf16>(Reduction::Prod);
+}
+
 macro_rules! of_all_shapes {
     ($($name:ident: $element:ty;)*) => {$(
         #[test]

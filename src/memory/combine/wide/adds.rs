@@ -119,22 +119,31 @@ impl AddToSlots<'_> {
         let (wide, size) = (self.0, self.0.addend());
         let mut stages = [Stage::new(), Stage::new(), Stage::new()];
         let (entries, row) = (tile.offsets.len(), tile.inner.len);
-        let bytes = entries * row * size;
         let stages = stages.each_mut().map(Stage::start);
+        // The distance in bytes, in the last buffer, from one iteration to the next, and from one entry
+        // to the next.
+        let (mut every, mut places) = (entries * row * size, row * size);
         // SAFETY: the caller's promise; each buffer holds `STAGE` elements, values or slots.
         unsafe {
             if let Some(step) = common_step(tile) {
                 self.convert(tile.listed, step, tile.outer.len * entries * row, stages, 0);
+            } else if lies_across(tile) {
+                (every, places) = (size, tile.outer.len * size);
+                for entry in 0..entries {
+                    let listed = tile.listed.wrapping_offset(tile.places.at(entry));
+                    let step = tile.outer.listed;
+                    self.convert(listed, step, tile.outer.len, stages, entry * places);
+                }
             } else {
                 for number in 0..tile.outer.len {
                     let (_, listed) = tile.iteration(number);
-                    self.convert_iteration(tile, listed, stages, number * bytes);
+                    self.convert_iteration(tile, listed, stages, number * every);
                 }
             }
             (wide.add)(&Tile {
                 listed: stages[2],
-                outer: Steps { listed: bytes as isize, ..tile.outer },
-                places: Places::Every((row * size) as isize),
+                outer: Steps { listed: every as isize, ..tile.outer },
+                places: Places::Every(places as isize),
                 inner: Steps { listed: size as isize, ..tile.inner },
                 size,
                 ..*tile
@@ -245,6 +254,14 @@ fn iteration_step(tile: &Tile<'_>) -> Option<isize> {
         }
         _ => None,
     }
+}
+
+/// Whether rows of one element are contiguous from one iteration of the outer loop to the next, and there
+/// are more of these than entries: 3 rows of 1.3M `f16` summed into two that alternate in memory take
+/// 24 ms iteration by iteration, and 2.6 entry by entry.
+fn lies_across(tile: &Tile<'_>) -> bool {
+    let contiguous = tile.inner.len == 1 && tile.outer.listed == tile.size as isize;
+    contiguous && tile.outer.len > tile.offsets.len()
 }
 
 /// Makes slots (selected) empty.
