@@ -127,7 +127,7 @@ fn kept_without_updates<A: Reduce>(from_bits: fn(u16) -> A, to_bits: fn(A) -> u1
             let (mut array, updates) = (target.view_mut(), updates.view());
             array.scatter_elements_inplace(&indices, &updates, attributes).unwrap();
             for ((at, held), new) in data.indexed_iter().zip(&target.contents()) {
-                let kept = to_bits(held.clone()) == to_bits(new.clone());
+                let kept = to_bits(*held) == to_bits(*new);
                 assert!(kept || at[0] == TOUCHED, "{reduction:?} at {at:?}, {layout:?}");
             }
         }

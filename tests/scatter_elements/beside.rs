@@ -148,7 +148,7 @@ fn of_blocks_apart<A: Reduce>(reduction: Reduction) {
         let shape = [blocks, entries, row];
         let all: ArrayD<A> = array_of(&[blocks, entries + 1, row], 5);
         let updates = all.slice_axis(Axis(1), (..entries).into());
-        let index = ArrayD::from_shape_fn(vec![1, entries, 1], |at| [3, 0, 3, 1][at[1] % 4] as i32);
+        let index = ArrayD::from_shape_fn(vec![1, entries, 1], |at| [3, 0, 3, 1][at[1] % 4]);
         let indices = index.broadcast(&shape[..]).unwrap();
         let data: ArrayD<A> = array_of(&[blocks, 4, row], 6);
         let (use_init_val, mode) = (true, OutOfBounds::Error);
@@ -247,12 +247,12 @@ fn mean_of_rows<A: Reduce>(most: A, times: usize, held: A, right: A) {
     let column = Array2::<u8>::zeros((times, 1));
     for width in [4, 40] {
         let indices = column.broadcast((times, width)).unwrap();
-        let (value, row) = (aview0(&most), Array1::from_elem(width, most.clone()));
+        let (value, row) = (aview0(&most), Array1::from_elem(width, most));
         for updates in [value.broadcast((times, width)), row.broadcast((times, width))] {
-            let mut rows = Array2::from_elem((2, width), held.clone());
+            let mut rows = Array2::from_elem((2, width), held);
             rows.scatter_elements_inplace(&indices, &updates.unwrap(), mean).unwrap();
-            assert_same(&rows.row(0), &Array1::from_elem(width, right.clone()));
-            assert_same(&rows.row(1), &Array1::from_elem(width, held.clone()));
+            assert_same(&rows.row(0), &Array1::from_elem(width, right));
+            assert_same(&rows.row(1), &Array1::from_elem(width, held));
         }
     }
 }
