@@ -256,15 +256,15 @@ struct Cuts {
 
 impl SlotPlan<'_> {
     /// Bytes of the slots of a group, at most, where updates of all lanes alternate: all of L2, but more
-    /// of whole rows, of which `rows` have slots at the same time. 10,000 x 60 `bf16` summed in
+    /// of whole rows, of which `at_once` have slots at the same time. 10,000 x 60 `bf16` summed in
     /// 20,000 x 60 take 2.8 ms in groups that L2 holds, and 0.8 in one.
-    fn alternating_slot_bytes(&self, lane_bytes: usize, rows: usize) -> usize {
+    fn alternating_slot_bytes(&self, lane_bytes: usize, at_once: usize) -> usize {
         let [second, last] =
             [of_caches(|caches| caches.second, 256), of_caches(|caches| caches.last, 1 << 10)];
         // Groups of many lanes cost little.
         let many = second / lane_bytes > 2 * MIN_LANES;
         let whole = if many { last / 4 } else { last / 2 };
-        let own_indices = !self.rows && self.row.len.saturating_mul(lane_bytes) <= whole / rows;
+        let own_indices = !self.rows && self.row.len.saturating_mul(lane_bytes) <= whole / at_once;
         if own_indices { whole } else { second }
     }
 
@@ -274,10 +274,10 @@ impl SlotPlan<'_> {
         let lane_bytes = targets.saturating_mul(self.wide.slot).max(1);
         let mut around = iterations(&self.lanes);
         let share = |len: usize, around: usize| len.div_ceil(parts.div_ceil(around.max(1)));
-        let rows = parts.min(around.max(1));
+        let at_once = parts.min(around.max(1));
         let (bytes, least) = match (self.inside, self.rows) {
-            (true, true) => (self.alternating_slot_bytes(lane_bytes, rows), MIN_LANES_IN_ROWS),
-            (true, false) => (self.alternating_slot_bytes(lane_bytes, rows), MIN_LANES),
+            (true, true) => (self.alternating_slot_bytes(lane_bytes, at_once), MIN_LANES_IN_ROWS),
+            (true, false) => (self.alternating_slot_bytes(lane_bytes, at_once), MIN_LANES),
             (false, _) => (separate_slot_bytes(), 1),
         };
         let row = self.row.len;
