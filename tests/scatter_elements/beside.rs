@@ -1,6 +1,6 @@
 //! Reductions that build up beside their targets: means, and half precision.
 
-use ndarray::{Array1, Array2, ArrayD, Axis, aview0, aview1};
+use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, aview0, aview1};
 use opkernels::{OutOfBounds, Reduction, ScatterElements, ScatterElementsExt};
 
 use crate::common::oracle;
@@ -104,6 +104,23 @@ fn single_elements() {
     of_single_elements::<half::bf16>();
 }
 
+/// Reduces updates into `data` in place, in each of these layouts, and compares with the formula.
+fn in_place_as_the_formula<A: Reduce>(
+    (data, layouts): (&ArrayD<A>, &[Layout]),
+    indices: &ArrayViewD<'_, i64>,
+    updates: &ArrayViewD<'_, A>,
+    scatter: &oracle::Scatter,
+) {
+    let wide = indices.mapv(i128::from);
+    let expected = oracle::reduce(data, &wide, &updates.to_owned(), scatter).unwrap();
+    let settled = |array: &ArrayD<A>| settled(scatter.reduction, array);
+    for layout in layouts {
+        let mut target = Laid::new(data, layout.clone());
+        target.view_mut().scatter_elements_inplace(indices, updates, scatter.attributes()).unwrap();
+        assert_same(&settled(&target.contents()), &settled(&expected));
+    }
+}
+
 /// Few lanes, in several loops between whose iterations other targets lie: they have slots at the same
 /// time.
 fn of_loops_apart<A: Reduce>(reduction: Reduction) {
@@ -113,21 +130,12 @@ fn of_loops_apart<A: Reduce>(reduction: Reduction) {
         listed[axis] = 7;
         let mut numbers = Numbers(axis as u64);
         let indices =
-            ArrayD::from_shape_simple_fn(&listed[..], || numbers.below(shape[axis]) as i128);
+            ArrayD::from_shape_simple_fn(&listed[..], || numbers.below(shape[axis]) as i64);
         let (data, values): (ArrayD<A>, ArrayD<A>) = (array_of(&shape, 2), array_of(&listed, 3));
         let (use_init_val, mode) = (axis != 2, OutOfBounds::Error);
         let scatter = oracle::Scatter { axis: axis as i128, reduction, use_init_val, mode };
-        let expected = oracle::reduce(&data, &indices, &values, &scatter).unwrap();
-        let expected = settled(reduction, &expected);
-        let indices = indices.mapv(|index| index as i64);
-        for layout in Layout::all(shape.len()) {
-            let mut target = Laid::new(&data, layout);
-            target
-                .view_mut()
-                .scatter_elements_inplace(&indices, &values, scatter.attributes())
-                .unwrap();
-            assert_same(&settled(reduction, &target.contents()), &expected);
-        }
+        let target = (&data, &Layout::all(shape.len())[..]);
+        in_place_as_the_formula(target, &indices.view(), &values.view(), &scatter);
     }
 }
 
@@ -153,11 +161,7 @@ fn of_blocks_apart<A: Reduce>(reduction: Reduction) {
         let data: ArrayD<A> = array_of(&[blocks, 4, row], 6);
         let (use_init_val, mode) = (true, OutOfBounds::Error);
         let scatter = oracle::Scatter { axis: 1, reduction, use_init_val, mode };
-        let wide = indices.mapv(i128::from);
-        let expected = oracle::reduce(&data, &wide, &updates.to_owned(), &scatter).unwrap();
-        let mut target = data;
-        target.scatter_elements_inplace(&indices, &updates, scatter.attributes()).unwrap();
-        assert_same(&settled(reduction, &target), &settled(reduction, &expected));
+        in_place_as_the_formula((&data, &[Layout::standard(3)]), &indices, &updates, &scatter);
     }
 }
 
@@ -177,19 +181,12 @@ fn of_rows_that_alternate<A: Reduce>(reduction: Reduction) {
     for [targets, updates, len] in [[2, 3, 37], [3, 2, 5], [4, 5, 11], [2, 9, 600]] {
         let (data, values): (ArrayD<A>, ArrayD<A>) =
             (array_of(&[targets, len], 5), array_of(&[updates, len], 6));
-        let column = ArrayD::from_shape_fn(vec![updates, 1], |at| (at[0] % targets) as i128);
+        let column = ArrayD::from_shape_fn(vec![updates, 1], |at| (at[0] % targets) as i64);
         let indices = column.broadcast(vec![updates, len]).unwrap();
         let (use_init_val, mode) = (true, OutOfBounds::Error);
         let scatter = oracle::Scatter { axis: 0, reduction, use_init_val, mode };
-        let expected = oracle::reduce(&data, &indices.to_owned(), &values, &scatter).unwrap();
-        let column = column.mapv(|index| index as i64);
-        let indices = column.broadcast(vec![updates, len]).unwrap();
-        let mut target = Laid::new(&data, Layout::transposed(2));
-        target
-            .view_mut()
-            .scatter_elements_inplace(&indices, &values, scatter.attributes())
-            .unwrap();
-        assert_same(&settled(reduction, &target.contents()), &settled(reduction, &expected));
+        let target = (&data, &[Layout::transposed(2)][..]);
+        in_place_as_the_formula(target, &indices, &values.view(), &scatter);
     }
 }
 

@@ -158,9 +158,10 @@ impl Run<'_> {
         }
         if let (None, [.., around, run]) = (joined, nest) {
             let (bytes, step) = (run.len * width.size(), around.step);
-            let single = self.walk.components.len() == 1;
+            // Tuples are prefetched as one list (`tuples`).
+            let one_axis = self.walk.components.len() == 1;
             let apart = step.indices != 0 && step.indices != bytes as isize;
-            if single && apart && LANES_APART.contains(&bytes) {
+            if one_axis && apart && LANES_APART.contains(&bytes) {
                 // The same place of a lane further on.
                 return Some(Offsets::ZERO.after(STREAM.div_ceil(bytes), step));
             }

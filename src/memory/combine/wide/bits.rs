@@ -112,7 +112,7 @@ mod tests {
                 scan(significant::<u64>, arrays, 8, max_bits)
             }
         };
-        for (number, max) in [0, 1, 2, 3].into_iter().zip([7, 8, 9, 10]) {
+        for (number, max) in [7, 8, 9, 10].into_iter().enumerate() {
             let mut bits = [7; 4];
             bits[number] = max;
             assert_eq!(scanned(bits, 7), Some(7).filter(|_| max == 7), "{bits:?}");
