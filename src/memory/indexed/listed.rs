@@ -10,7 +10,7 @@ use super::{Buffers, CHUNK, Chunk, Cut, Part, Run, unit};
 use crate::memory::cpu;
 use crate::memory::plan::{Listed, Listing};
 use crate::memory::tile::NextIndices;
-use crate::memory::walk::{Component, Cursor, Loop, iterations};
+use crate::memory::walk::{Component, Cursor, FEW, Loop, iterations};
 use crate::parallel;
 use crate::threshold::threshold;
 
@@ -18,26 +18,27 @@ use crate::threshold::threshold;
 const SAMPLE: usize = threshold(64, 4);
 
 impl Run<'_> {
-    /// The first entry from `entry` on whose index differs from that of the entry before it, by a
+    /// The first entry from `entry` on whose target differs from that of the entry before it, by a
     /// binary search. The indices are sorted.
     pub(super) fn segment_start(&self, entry: usize) -> usize {
         let all = iterations(self.walk.nest());
-        match (&self.indices, self.walk.nest().last()) {
-            (Some(indices), Some(run)) if (1..all).contains(&entry) => {
-                // SAFETY: entries of the loop over the indices' own axes, all in the array.
-                #[allow(unsafe_code)]
-                let index = |entry: usize| unsafe {
-                    indices.value(self.walk.base.after(entry, run.step).indices)
-                };
-                let (before, mut first, mut end) = (index(entry - 1), entry, all);
-                while first < end {
-                    let middle = first + (end - first) / 2;
-                    if index(middle) == before { first = middle + 1 } else { end = middle }
-                }
-                first
-            }
-            _ => entry,
+        let Some(run) = self.walk.nest().last().filter(|_| (1..all).contains(&entry)) else {
+            return entry;
+        };
+        let mut slots = [[MaybeUninit::uninit(); FEW]; 4];
+        let mut buffers = Buffers::new(&mut slots);
+        let mut target = |entry: usize| {
+            buffers.offsets.clear();
+            let at = self.walk.base.after(entry, run.step).indices;
+            self.resolve(at, &Loop::ONCE, 1, &mut buffers);
+            buffers.offsets.values()[0]
+        };
+        let (before, mut first, mut end) = (target(entry - 1), entry, all);
+        while first < end {
+            let middle = first + (end - first) / 2;
+            if target(middle) == before { first = middle + 1 } else { end = middle }
         }
+        first
     }
 
     /// The targets of each of `parts` parts: the same number of positions for each, or, if one part

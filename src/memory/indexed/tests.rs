@@ -127,15 +127,21 @@ impl Kernel for Nothing {
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }
 
-/// Sorted entries are cut where the index changes, so that no two parts have a target in
-/// common.
+/// Sorted entries are cut where the target changes, so that no two parts have a target in
+/// common, whichever sign the numbers have that select it.
 #[test]
-fn segments_end_where_the_index_changes() {
-    for ids in [&[7_u8][..], &[3; 9], &[0, 0, 0, 1, 1, 5, 5, 5, 5], &[0, 1, 2, 2, 3, 9]] {
+fn segments_end_where_the_target_changes() {
+    let tuples =
+        [[0, 0, 0, 0, 0, -5, 0, 1], [0, 1, 2, -1, -1, 4, 2, 4], [-3, 2, 0, -2, 0, 3, 2, 0]];
+    let single = [&[7_i8][..], &[3; 9], &[0, 0, 0, 1, 1, 5, 5, 5, 5], &[0, 1, 2, 2, 3, 9]];
+    let tuples = tuples.iter().map(|numbers| (&numbers[..], &[3_usize, 5][..]));
+    for (ids, lens) in single.into_iter().map(|ids| (ids, &[10][..])).chain(tuples) {
         let array = ndarray::ArrayView1::from(ids);
-        let step = Offsets { selected: 0, indices: 1, listed: 8 };
-        let entries = Loop { len: ids.len(), step, entries: true };
-        let components = [Component { len: 10, step: 8, at: 0 }].into_iter().collect();
+        let step = Offsets { selected: 0, indices: lens.len() as isize, listed: 8 };
+        let entries = Loop { len: ids.len() / lens.len(), step, entries: true };
+        let steps = [8 * lens[1..].iter().product::<usize>() as isize, 8];
+        let components = (0..).zip(lens).zip(steps);
+        let components = components.map(|((at, &len), step)| Component { len, step, at }).collect();
         let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected(0)).0;
         let run = Run {
             walk: &walk,
@@ -148,9 +154,15 @@ fn segments_end_where_the_index_changes() {
             spread: false,
             outside: &AtomicBool::new(false),
         };
-        for entry in 0..=ids.len() {
-            let ends = |&end: &usize| end == 0 || end == ids.len() || ids[end - 1] != ids[end];
-            assert_eq!(Some(run.segment_start(entry)), (entry..=ids.len()).find(ends), "{ids:?}");
+        let position = |(id, &len): (&i8, &usize)| i64::from(*id).rem_euclid(len as i64);
+        let targets: Vec<Vec<_>> = ids
+            .chunks(lens.len())
+            .map(|ids| ids.iter().zip(lens).map(position).collect())
+            .collect();
+        for entry in 0..=entries.len {
+            let ends =
+                |&end: &usize| end == 0 || end == entries.len || targets[end - 1] != targets[end];
+            assert_eq!(Some(run.segment_start(entry)), (entry..=entries.len).find(ends), "{ids:?}");
         }
     }
 }

@@ -1,39 +1,49 @@
 //! Sorted indices: the updates of each target follow each other, so that several threads may each take
-//! a piece of them.
+//! a piece of them. Tuples, as those of a sparse array mostly are, in the order of their targets in memory.
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use super::{CHUNK, Indices, Walk};
+use super::{CHUNK, Component, Indices, Walk};
 use crate::index::Policy;
+use crate::memory::buffer::Buffer;
 use crate::parallel::{self, Cost};
 use crate::sync::AtomicBool;
 
+/// This many indices are not sorted by chance.
+const FIRST: usize = 32;
+
 impl Indices<'_> {
     /// Whether the indices of a walk are sorted, so that the entries of each target are contiguous:
-    /// `0 <= indices[0] <= indices[1] <= ...`. False unless each index is an entry of the walk's
-    /// only loop over entries. The scan ends soon after the first index that is less than the one
-    /// before.
+    /// `0 <= indices[0] <= indices[1] <= ...`, or tuples in bounds in the order of their targets. False
+    /// unless each index is an entry of the walk's only loop over entries. The scan ends soon after the
+    /// first index that is less than the one before.
     pub(in crate::memory) fn are_sorted(&self, walk: &Walk, policy: Policy) -> bool {
-        let ([entries], [_]) = (walk.nest(), &walk.components[..]) else { return false };
+        let [entries] = walk.nest() else { return false };
         // Under these policies different indices select different targets.
         let distinct = matches!(policy, Policy::Refuse | Policy::Skip);
         if !(distinct && entries.entries && entries.step.indices != 0) {
             return false;
         }
         let (first, step) = (walk.base.indices, entries.step.indices);
+        let numbers = walk.components.len();
+        let all = first == 0
+            && step == (numbers * self.kind.size) as isize
+            && entries.len * numbers == self.layout().len();
+        if numbers != 1 {
+            return all && (self.sorted || self.all_sorted(&walk.components));
+        }
         // SAFETY: the lane is a loop of the walk over the indices' own axes, which stays in them.
         #[allow(unsafe_code)]
         unsafe {
-            (self.sorted && self.is_one_loop(walk)) || self.lane_sorted(first, step, entries.len)
+            (self.sorted && all) || self.lane_sorted((first, step), entries.len, &walk.components)
         }
     }
 
     /// Whether the first indices of a walk's innermost loop over entries are sorted; if they are,
     /// the others mostly are too.
     pub(in crate::memory) fn begin_sorted(&self, walk: &Walk) -> bool {
-        /// This many indices are not sorted by chance.
-        const FIRST: usize = 32;
         let Some(run) = walk.nest().last().filter(|run| run.len >= FIRST) else { return false };
         // SAFETY: the lane is a loop of the walk over the indices' own axes, which stays in them.
         #[allow(unsafe_code)]
@@ -43,55 +53,73 @@ impl Indices<'_> {
     }
 
     /// The same indices, if all are in bounds of the axes along which their numbers select. If several
-    /// threads may use what is sorted, it is known then whether these are, which takes no longer to find
-    /// out: only the last of sorted indices is compared with the axis.
+    /// threads may use what is sorted, it is known then whether these are. That takes no longer to find
+    /// out than their bounds: only the last of sorted indices is compared with the axis, and sorted
+    /// tuples are in bounds.
     pub(in crate::memory) fn checked(self, walk: &Walk) -> Option<Self> {
         let one_each = || walk.loops.iter().all(|level| level.entries || level.step.indices == 0);
-        if let [axis] = &walk.components[..] {
-            if let Some(last) = one_each().then(|| self.last_sorted()).flatten() {
-                return (last < axis.len as i128).then_some(Indices { sorted: true, ..self });
-            }
+        let sorted = Indices { sorted: true, ..self };
+        let axes = &walk.components[..];
+        if one_each() && self.all_sorted(axes) {
+            let [axis] = axes else { return Some(sorted) };
+            let last = (self.layout().len() - 1) * self.kind.size;
+            // SAFETY: the indices are contiguous, and there are some (`all_sorted`).
+            #[allow(unsafe_code)]
+            let last = unsafe { self.value(last as isize) };
+            return (last < axis.len as i128).then_some(sorted);
         }
-        self.inside(&walk.components).then_some(self)
+        self.inside(axes).then_some(self)
     }
 
-    /// The last of many contiguous indices, if they are sorted and not negative.
-    fn last_sorted(&self) -> Option<i128> {
-        let (count, size) = (self.layout().len(), self.kind.size);
+    /// Whether these are contiguous, so many that several threads scatter them, and
+    /// [sorted](Self::lane_sorted).
+    fn all_sorted(&self, axes: &[Component]) -> bool {
+        let size = axes.len() * self.kind.size;
+        let Some(count) = self.layout().len().checked_div(axes.len()) else { return false };
         let scattered = Cost::of_near(count).plus(Cost::of_bytes(count.saturating_mul(size)));
         let useless = self.positions.is_some() || parallel::parts(scattered) == 1;
         if useless || !self.layout().is_dense() {
-            return None;
+            return false;
         }
         // SAFETY: the indices are all of the array, contiguous (`is_dense`) and not empty, as work for
         // several threads is not.
         #[allow(unsafe_code)]
         unsafe {
-            self.lane_sorted(0, size as isize, count)
-                .then(|| self.value(((count - 1) * size) as isize))
+            self.lane_sorted((0, size as isize), count, axes)
         }
     }
 
-    /// Whether `count` indices, at least one, are sorted and not negative: those of the
-    /// [lane](Self::lane) that starts `first` bytes after the first index.
+    /// Whether `count` indices, at least one, are sorted and not negative, or, if they are tuples, in
+    /// bounds and in the order of their targets: those of the [lane](Self::lane) that starts `first` bytes
+    /// after the first index, with `step` bytes from one to the next.
     ///
     /// # Safety
-    /// All indices of the lane are elements of this array.
+    /// All numbers of all indices of the lane are elements of this array.
     #[allow(unsafe_code)]
-    unsafe fn lane_sorted(&self, first: isize, step: isize, count: usize) -> bool {
-        // SAFETY: upheld by the caller; `kind` is that of the elements (the invariant).
-        let sorted = |start: usize, count: usize| unsafe {
+    unsafe fn lane_sorted(
+        &self,
+        (first, step): (isize, isize),
+        count: usize,
+        axes: &[Component],
+    ) -> bool {
+        let sorted = |start: usize, count: usize| {
             let offset = first.wrapping_add(step.wrapping_mul(start as isize));
-            (self.kind.all_sorted)(self.lane(offset, step), count)
+            // SAFETY: upheld by the caller; `kind` is that of the elements (the invariant).
+            unsafe {
+                match axes {
+                    [_] => (self.kind.all_sorted)(self.lane(offset, step), count),
+                    _ => self.tuples_sorted((offset, step), count, axes),
+                }
+            }
         };
-        let first_sorted = sorted(0, count.min(CHUNK));
+        let first_sorted = sorted(0, count.min(FIRST)) && sorted(0, count.min(CHUNK));
         // No other thread is asked if the first indices answer.
         if !first_sorted || count <= CHUNK {
             return first_sorted;
         }
         let descends = AtomicBool::new(false);
-        let cost = Cost::of_looking(count.saturating_mul(self.kind.size));
-        let parts = parallel::parts(cost).min(count);
+        let bytes = axes.len().saturating_mul(self.kind.size);
+        let parts = parallel::parts(Cost::of_looking(count.saturating_mul(bytes))).min(count);
         parallel::run(parts, &|part| {
             let Range { start, end } = parallel::share(count, parts, part);
             // The last index is compared with the first of the next part.
@@ -100,5 +128,43 @@ impl Indices<'_> {
             }
         });
         !descends.into_inner()
+    }
+
+    /// Whether `count` tuples of a lane are in bounds and in the order of their targets in memory. In
+    /// another order, threads that share the tuples would write the same lines.
+    ///
+    /// # Safety
+    /// All numbers of all tuples of the lane are elements of this array.
+    #[allow(unsafe_code)]
+    unsafe fn tuples_sorted(
+        &self,
+        (first, step): (isize, isize),
+        count: usize,
+        axes: &[Component],
+    ) -> bool {
+        #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+        // SAFETY: upheld by the caller.
+        if let Some(tuples) = unsafe { self.tuples(self.lane(first, step), count, axes) } {
+            return tuples.ascend();
+        }
+        let mut slots = [[MaybeUninit::uninit(); CHUNK]; 2];
+        let [offsets, scratch] = &mut slots;
+        let (mut offsets, mut scratch) = (Buffer::new(offsets), Buffer::new(scratch));
+        let mut before = isize::MIN;
+        (0..count).step_by(CHUNK).all(|start| {
+            let at = first.wrapping_add(step.wrapping_mul(start as isize));
+            let some = CHUNK.min(count - start);
+            offsets.clear();
+            // SAFETY: upheld by the caller.
+            let resolved = unsafe {
+                let (to, policy) = (&mut offsets, Policy::Refuse);
+                self.resolve_all((at, step), some, axes, policy, to, &mut scratch)
+            };
+            let found = offsets.values();
+            let ascend = |all, pair: &[isize]| all & (pair[0] <= pair[1]);
+            let sorted = before <= found[0] && found.windows(2).fold(true, ascend);
+            before = found[some - 1];
+            resolved.is_some() && sorted
+        })
     }
 }

@@ -10,10 +10,8 @@ use super::short_runs::{Joined, ShortRuns};
 use super::{
     CHUNK, Component, IndexInteger, Indices, Lane, Loop, Meaning, NOWHERE, Offsets, Policy, Walk,
 };
-use crate::memory::walk::Order;
-use crate::parallel;
-use crate::threshold::threshold;
 
+mod sorted;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod tuples;
 
@@ -361,68 +359,6 @@ fn short_runs_of_several_loops() {
         #[allow(unsafe_code)]
         let beside = unsafe { runs.beside(k) };
         assert_eq!(beside, (k / 6 * 4 + k % 6 / 2 * 100) as isize);
-    }
-}
-
-/// Entries count as sorted, so that their loop is cut where the index changes, only if they are one
-/// loop and different indices select different targets.
-#[test]
-fn entries_that_are_sorted() {
-    let entries = |len: usize, indices: isize, entries: bool| Loop {
-        len,
-        step: Offsets { selected: if entries { 0 } else { 8 }, indices, listed: 8 },
-        entries,
-    };
-    let sorted = |ids: &[i32], loops: &[Loop], policy: Policy| {
-        let array = ArrayView1::from(ids);
-        let component = Component { len: 20, step: 64, at: 0 };
-        let components = [component].into_iter().collect();
-        let walk = Walk::new(loops.iter().copied().collect(), components, Order::Selected(0)).0;
-        Indices::of(&array).are_sorted(&walk, policy)
-    };
-    let (ids, all) = ([0, 0, 3, 5, 5, 9], [entries(6, 4, true)]);
-    for policy in [Policy::Refuse, Policy::Skip] {
-        assert!(sorted(&ids, &all, policy));
-        assert!(!sorted(&[0, 3, 2, 5, 5, 9], &all, policy));
-        assert!(!sorted(&[-1, 0, 3, 5, 5, 9], &all, policy), "it may be the last");
-    }
-    // By these policies several indices select one target.
-    assert!(!sorted(&ids, &all, Policy::Clip));
-    assert!(!sorted(&ids, &all, Policy::Wrap));
-    let refused = |loops: &[Loop]| !sorted(&ids, loops, Policy::Refuse);
-    assert!(refused(&[entries(6, 4, false)]), "a lane each");
-    assert!(refused(&[entries(6, 0, true)]), "one index");
-    let outer = Loop { step: Offsets { listed: 100, ..all[0].step }, ..entries(2, 12, true) };
-    assert!(refused(&[outer, entries(3, 4, true)]), "two loops");
-}
-
-/// Every index is compared with the one before it, whichever block or thread it is of.
-#[test]
-fn indices_that_are_sorted_are_known_to_be() {
-    let checked = |ids: &[i64], len: usize| {
-        let step = Offsets { selected: 0, indices: 8, listed: 8 };
-        let entries = Loop { len: ids.len(), step, entries: true };
-        let components = [Component { len, step: 8, at: 0 }].into_iter().collect();
-        let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected(0)).0;
-        Indices::of(&ArrayView1::from(ids)).checked(&walk).map(|indices| indices.sorted)
-    };
-    // Enough for several threads, if there are several.
-    let many = threshold(400_000, 2_000);
-    for count in [CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 5, many] {
-        let sorted: Vec<i64> = (1..=count as i64).collect();
-        let known = checked(&sorted, count + 1);
-        assert!(known == Some(parallel::threads() > 1) || (known.is_some() && count < many));
-        assert_eq!(checked(&sorted, count), None, "{count}");
-        let places = (0..count).step_by(1 + count / if cfg!(miri) { 5 } else { 99 });
-        for at in places.chain([count / 2 - 1, count / 2, count - 1]) {
-            let mut ids = sorted.clone();
-            ids[at] = if at == 0 { 3 } else { ids[at - 1] - 1 };
-            assert_eq!(checked(&ids, count + 1), Some(false), "{at} of {count}");
-            ids[at] = -1;
-            assert_eq!(checked(&ids, count + 1), Some(false), "{at} of {count}");
-            ids[at] = count as i64 + 1;
-            assert_eq!(checked(&ids, count + 1), None, "{at} of {count}");
-        }
     }
 }
 

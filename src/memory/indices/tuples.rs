@@ -57,6 +57,28 @@ impl Visit for CheckOnly {
     fn one(&mut self, _: isize) {}
 }
 
+/// Finds out whether the offsets ascend: the last one, and whether one was less than the one before.
+struct Ascending<'a> {
+    last: isize,
+    descends: &'a mut bool,
+}
+
+impl Visit for Ascending<'_> {
+    const MENDS: bool = false;
+
+    #[inline(always)]
+    fn four(&mut self, [a, b, c, d]: [isize; 4]) {
+        *self.descends |= (a < self.last) | (b < a) | (c < b) | (d < c);
+        self.last = d;
+    }
+
+    #[inline(always)]
+    fn one(&mut self, offset: isize) {
+        *self.descends |= offset < self.last;
+        self.last = offset;
+    }
+}
+
 /// `count` contiguous tuples of two to four numbers each.
 ///
 /// Invariant: all numbers can be read, are integers of `width`, and select along axes as short
@@ -233,6 +255,14 @@ impl Tuples<'_> {
     /// Whether all numbers are in bounds.
     pub(super) fn inside(&self) -> bool {
         self.visit(Policy::Refuse, CheckOnly)
+    }
+
+    /// Whether all numbers are in bounds and no offset is less than the one before.
+    pub(super) fn ascend(&self) -> bool {
+        let mut descends = false;
+        let inside =
+            self.visit(Policy::Refuse, Ascending { last: isize::MIN, descends: &mut descends });
+        inside && !descends
     }
 
     /// Passes the offset of each tuple to `visit`, and returns what [`cpu::tuples`] does.
