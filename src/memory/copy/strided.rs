@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 
 use super::repeat;
-use crate::memory::cpu::{LINE, Rows, transpose, transposes};
+use crate::memory::cpu::{LINE, Rows, transpose, transposes, widely};
 use crate::memory::indices::elements::Action;
 use crate::memory::tile::{Places, Tile};
 use crate::memory::walk::lines_in_l1;
@@ -107,20 +107,56 @@ unsafe fn rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     // In elements: steps are multiples of an element's size.
     let steps = [tile.inner.selected, tile.inner.listed].map(|step| step / N as isize);
     let (from_step, to_step) = from_to::<GATHER, _>(steps[0], steps[1]);
+    let packing = packing::<N>(from_step, to_step, len);
     tile.each_row(|selected, listed| {
         let (from, to) = from_to::<GATHER, _>(selected, listed);
         let (from, to): (*const _, *mut _) = (from.cast_const().cast(), to.cast());
-        // Common steps are passed as constants, so that the compiler vectorises their loops.
-        // SAFETY: the caller's promise, for each row.
+        // SAFETY: the caller's promise, for each row; the packing function is for these steps.
         unsafe {
-            match (from_step, to_step) {
-                (-1, 1) => copy_row::<N>(from, -1, to, 1, len),
-                (2, 1) => copy_row::<N>(from, 2, to, 1, len),
-                (0, 1) => repeat(from.cast::<[u8; N]>().read(), to.cast(), len),
+            match (packing, from_step, to_step) {
+                (Some(pack), ..) => pack(from, to, len),
+                (_, -1, 1) => copy_row::<N>(from, -1, to, 1, len),
+                (_, 2, 1) => copy_row::<N>(from, 2, to, 1, len),
+                (_, 0, 1) => repeat(from.cast::<[u8; N]>().read(), to.cast(), len),
                 _ => copy_row_of_any_steps::<N>(from, from_step, to, to_step, len),
             }
         }
     });
+}
+
+/// Copies elements that are a constant number of elements apart to contiguous ones: `(from, to, len)`.
+type Packing<const N: usize> =
+    unsafe fn(*const MaybeUninit<[u8; N]>, *mut MaybeUninit<[u8; N]>, usize);
+
+/// The loop that packs rows of `len` elements with these steps in elements, if compilers vectorise it:
+/// they load all of a vector and shuffle it.
+fn packing<const N: usize>(from_step: isize, to_step: isize, len: usize) -> Option<Packing<N>> {
+    // Shorter rows do not fill vectors.
+    let long = if N <= 2 { threshold(17, 3) } else { threshold(64, 4) };
+    if N > 8 || to_step != 1 || len < long {
+        return None;
+    }
+    match from_step {
+        -1 => Some(pack::<N, -1>),
+        2 => Some(pack::<N, 2>),
+        3 => Some(pack::<N, 3>),
+        4 => Some(pack::<N, 4>),
+        _ => None,
+    }
+}
+
+/// [`copy_row`] from elements with a constant step to contiguous ones.
+///
+/// # Safety
+/// That of [`copy_row`].
+#[allow(unsafe_code)]
+unsafe fn pack<const N: usize, const STEP: isize>(
+    from: *const MaybeUninit<[u8; N]>,
+    to: *mut MaybeUninit<[u8; N]>,
+    len: usize,
+) {
+    // SAFETY: the caller's promise.
+    widely(|| unsafe { copy_row::<N>(from, STEP, to, 1, len) });
 }
 
 /// Copies a tile by transposing a matrix in each iteration of the outer loop. A row of the matrix
@@ -197,12 +233,11 @@ unsafe fn transpose_rows<const N: usize, const M: usize>(
                     from.copy_to_nonoverlapping(line, count * N);
                 }
             }),
-            // The step is a constant, so that the compiler vectorises the loop.
-            2 => in_bands::<N, M, BAND>(rows, (columns, step), to, |from, line, count| {
-                copy_row::<N>(from.cast(), 2, line.cast(), 1, count);
-            }),
             elements => in_bands::<N, M, BAND>(rows, (columns, step), to, |from, line, count| {
-                copy_row::<N>(from.cast(), elements, line.cast(), 1, count);
+                match packing::<N>(elements, 1, count) {
+                    Some(pack) => pack(from.cast(), line.cast(), count),
+                    None => copy_row::<N>(from.cast(), elements, line.cast(), 1, count),
+                }
             }),
         }
     }
