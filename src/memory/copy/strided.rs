@@ -107,18 +107,16 @@ unsafe fn rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     // In elements: steps are multiples of an element's size.
     let steps = [tile.inner.selected, tile.inner.listed].map(|step| step / N as isize);
     let (from_step, to_step) = from_to::<GATHER, _>(steps[0], steps[1]);
-    let packing = packing::<N>(from_step, to_step, len);
+    let packing = packing(from_step, len);
     tile.each_row(|selected, listed| {
         let (from, to) = from_to::<GATHER, _>(selected, listed);
         let (from, to): (*const _, *mut _) = (from.cast_const().cast(), to.cast());
-        // SAFETY: the caller's promise, for each row; the packing function is for these steps.
+        // SAFETY: the caller's promise, for each row.
         unsafe {
-            match (packing, from_step, to_step) {
-                (Some(pack), ..) => pack(from, to, len),
-                (_, -1, 1) => copy_row::<N>(from, -1, to, 1, len),
-                (_, 2, 1) => copy_row::<N>(from, 2, to, 1, len),
-                (_, 0, 1) => repeat(from.cast::<[u8; N]>().read(), to.cast(), len),
-                _ => copy_row_of_any_steps::<N>(from, from_step, to, to_step, len),
+            if to_step == 1 {
+                pack_row::<N>(packing, from, from_step, to, len);
+            } else {
+                copy_row_of_any_steps::<N>(from, from_step, to, to_step, len);
             }
         }
     });
@@ -128,20 +126,45 @@ unsafe fn rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
 type Packing<const N: usize> =
     unsafe fn(*const MaybeUninit<[u8; N]>, *mut MaybeUninit<[u8; N]>, usize);
 
-/// The loop that packs rows of `len` elements with these steps in elements, if compilers vectorise it:
+/// The loop that packs rows of `len` elements which are `step` elements apart, if compilers vectorise it:
 /// they load all of a vector and shuffle it.
-fn packing<const N: usize>(from_step: isize, to_step: isize, len: usize) -> Option<Packing<N>> {
+fn packing<const N: usize>(step: isize, len: usize) -> Option<Packing<N>> {
     // Shorter rows do not fill vectors.
     let long = if N <= 2 { threshold(17, 3) } else { threshold(64, 4) };
-    if N > 8 || to_step != 1 || len < long {
-        return None;
-    }
-    match from_step {
+    match step {
+        _ if N > 8 || len < long => None,
         -1 => Some(pack::<N, -1>),
         2 => Some(pack::<N, 2>),
         3 => Some(pack::<N, 3>),
         4 => Some(pack::<N, 4>),
         _ => None,
+    }
+}
+
+/// Copies `len` elements, which are `step` elements apart, to contiguous ones: by `packing`, if that is
+/// the loop for them.
+///
+/// # Safety
+/// That of [`copy_row`]; `packing` is what [`packing`] has returned for this step.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn pack_row<const N: usize>(
+    packing: Option<Packing<N>>,
+    from: *const MaybeUninit<[u8; N]>,
+    step: isize,
+    to: *mut MaybeUninit<[u8; N]>,
+    len: usize,
+) {
+    // Common steps are passed as constants, so that the compiler vectorises their loops.
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (packing, step) {
+            (Some(pack), _) => pack(from, to, len),
+            (None, -1) => copy_row::<N>(from, -1, to, 1, len),
+            (None, 0) => repeat(from.cast::<[u8; N]>().read(), to.cast(), len),
+            (None, 2) => copy_row::<N>(from, 2, to, 1, len),
+            _ => copy_row_of_any_steps::<N>(from, step, to, 1, len),
+        }
     }
 }
 
@@ -219,25 +242,22 @@ unsafe fn transpose_tile<const N: usize, const M: usize>(
 #[inline(always)]
 unsafe fn transpose_rows<const N: usize, const M: usize>(
     rows: &(impl Iterator<Item = *const u8> + Clone),
-    (columns, step): (usize, isize),
+    bytes: (usize, isize),
     to: Rows<*mut u8>,
 ) {
     // SAFETY: the caller's promise is what `in_bands` requires; each closure copies `count`
-    // elements that are `step` bytes apart.
+    // elements that are as many bytes apart.
     unsafe {
-        match step / N as isize {
-            1 => in_bands::<N, M, LINE>(rows, (columns, step), to, |from, line, count| {
+        match bytes.1 / N as isize {
+            1 => in_bands::<N, M, LINE>(rows, bytes, to, |from, line, count| {
                 if count == LINE / N {
                     from.copy_to_nonoverlapping(line, LINE);
                 } else {
                     from.copy_to_nonoverlapping(line, count * N);
                 }
             }),
-            elements => in_bands::<N, M, BAND>(rows, (columns, step), to, |from, line, count| {
-                match packing::<N>(elements, 1, count) {
-                    Some(pack) => pack(from.cast(), line.cast(), count),
-                    None => copy_row::<N>(from.cast(), elements, line.cast(), 1, count),
-                }
+            step => in_bands::<N, M, BAND>(rows, bytes, to, |from, line, count| {
+                pack_row::<N>(packing(step, count), from.cast(), step, line.cast(), count);
             }),
         }
     }

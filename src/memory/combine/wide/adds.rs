@@ -120,9 +120,9 @@ impl AddToSlots<'_> {
         let mut stages = [Stage::new(), Stage::new(), Stage::new()];
         let (entries, row) = (tile.offsets.len(), tile.inner.len);
         let stages = stages.each_mut().map(Stage::start);
-        // The distance in bytes, in the last buffer, from one iteration to the next, and from one entry
-        // to the next.
-        let (mut every, mut places) = (entries * row * size, row * size);
+        // The distance in bytes, in the last buffer, from one iteration to the next, from one entry to
+        // the next, and from one element of an entry to the next.
+        let (mut every, mut places, mut inner) = (entries * row * size, row * size, size);
         // SAFETY: the caller's promise; each buffer holds `STAGE` elements, values or slots.
         unsafe {
             if let Some(step) = common_step(tile) {
@@ -134,6 +134,14 @@ impl AddToSlots<'_> {
                     let step = tile.outer.listed;
                     self.convert(listed, step, tile.outer.len, stages, entry * places);
                 }
+            } else if lies_along_entries(tile) {
+                (places, inner) = (size, entries * size);
+                for number in 0..tile.outer.len * row {
+                    let (_, listed) = tile.iteration(number / row);
+                    let by = tile.inner.listed.wrapping_mul((number % row) as isize);
+                    let listed = listed.wrapping_offset(by);
+                    self.convert(listed, wide.element as isize, entries, stages, number * inner);
+                }
             } else {
                 for number in 0..tile.outer.len {
                     let (_, listed) = tile.iteration(number);
@@ -144,7 +152,7 @@ impl AddToSlots<'_> {
                 listed: stages[2],
                 outer: Steps { listed: every as isize, ..tile.outer },
                 places: Places::Every(places as isize),
-                inner: Steps { listed: size as isize, ..tile.inner },
+                inner: Steps { listed: inner as isize, ..tile.inner },
                 size,
                 ..*tile
             });
@@ -262,6 +270,13 @@ fn iteration_step(tile: &Tile<'_>) -> Option<isize> {
 fn lies_across(tile: &Tile<'_>) -> bool {
     let contiguous = tile.inner.len == 1 && tile.outer.listed == tile.size as isize;
     contiguous && tile.outer.len > tile.offsets.len()
+}
+
+/// Whether updates are contiguous from one entry to the next, and rows shorter than lists of entries: 300
+/// `f16` summed in each of 300 pairs of lanes that alternate in memory take 1690 us row by row, and 230 so.
+fn lies_along_entries(tile: &Tile<'_>) -> bool {
+    let contiguous = matches!(tile.places, Places::Every(step) if step == tile.size as isize);
+    contiguous && (2..tile.offsets.len()).contains(&tile.inner.len)
 }
 
 /// Makes slots (selected) empty.
