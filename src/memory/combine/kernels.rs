@@ -274,11 +274,11 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
     let (mut known, mut single) = (None, None);
     let run: Run = match reduction {
         Reduction::Min => {
-            single = singly!(4 | 8, A, WAITS, A::least_alone);
+            single = singly!(1 | 2 | 4 | 8, A, WAITS, A::least_alone);
             run!(A, A::least, A::least_alone)
         }
         Reduction::Max => {
-            single = singly!(4 | 8, A, WAITS, A::greatest_alone);
+            single = singly!(1 | 2 | 4 | 8, A, WAITS, A::greatest_alone);
             run!(A, A::greatest, A::greatest_alone)
         }
         _ if const { !A::NARROW } => return None,
@@ -295,7 +295,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
         Reduction::Sub => run!(A::Ring, |held: A, update| A::narrow(A::sub(held.widen(), update))),
         Reduction::Prod => {
             let waits = WAITS.filter(|_| !A::ANY_ORDER);
-            single = singly!(4 | 8, A::Ring, waits, |held, update| {
+            single = singly!(1 | 2 | 4 | 8, A::Ring, waits, |held, update| {
                 A::narrow(A::mul(held.widen(), update))
             });
             run!(A::Ring, |held: A, update| A::narrow(A::mul(held.widen(), update)))
