@@ -187,15 +187,11 @@ impl<'t> Tile<'t> {
     /// of 256 bytes would take a tenth longer. For memory that is not in the last-level cache.
     #[inline(never)]
     pub(super) fn prefetch_selected(&self) {
-        /// A distance in bytes: offsets nearer to each other are those of sorted indices, and
-        /// hardware prefetchers predict them.
-        const NEAR: usize = 512;
         /// The longest rows, in bytes: what a chunk selects stays in half of a small L2.
         const MAX_ROW: usize = 128;
-        let mut pairs = self.offsets.windows(2).step_by(64);
-        let near = pairs.all(|pair| pair[0].abs_diff(pair[1]) < NEAR);
         let row = self.inner.len.saturating_mul(self.size);
-        if near || self.outer.len != 1 || row > MAX_ROW {
+        let gaps = self.offsets.windows(2).step_by(16).map(|pair| pair[0].abs_diff(pair[1]));
+        if self.outer.len != 1 || row > MAX_ROW || are_dense(gaps, row) {
             return;
         }
         for &offset in self.offsets {
@@ -236,6 +232,25 @@ impl<'t> Tile<'t> {
         }
         part
     }
+}
+
+/// Whether rows of `row` bytes, with these gaps in bytes from each in a sample to the next in the list,
+/// are those of sorted indices that leave little out: hardware prefetchers predict them. Half a million
+/// sorted pairs in 32 MB of `f64` are gathered in 4.8 ms without other prefetches, and in 1.6 with them;
+/// 8M in 32 MB of `f32` in 12.8 and 17.7.
+pub(super) fn are_dense(gaps: impl Iterator<Item = usize>, row: usize) -> bool {
+    /// A gap in bytes that only indices which are not sorted have.
+    const APART: usize = 512;
+    let wide = row.saturating_mul(3).max(16);
+    let (mut wide_ones, mut all) = (0, 0);
+    for gap in gaps {
+        if gap >= APART {
+            return false;
+        }
+        all += 1;
+        wide_ones += usize::from(gap >= wide);
+    }
+    wide_ones * 9 <= all
 }
 
 /// Whether more than `part / of` of the offsets in a sample equal the offset before them.

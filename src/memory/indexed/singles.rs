@@ -1,9 +1,10 @@
 //! Single elements, copied or combined while their indices are resolved.
 
+use std::mem::MaybeUninit;
 use std::ops::{Range, RangeInclusive};
 use std::sync::atomic::Ordering;
 
-use super::{Part, Run};
+use super::{Buffers, Part, Run};
 use crate::index::Policy;
 use crate::memory::cpu::{STREAM, of_caches};
 use crate::memory::indices::CHUNK;
@@ -12,7 +13,9 @@ use crate::memory::indices::repeated::Repeated;
 use crate::memory::indices::short_runs::{Joined, ShortRuns};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use crate::memory::indices::tuples;
+use crate::memory::tile::are_dense;
 use crate::memory::walk::{Component, Cursor, Loop, Offsets};
+use crate::parallel;
 use crate::threshold::threshold;
 
 /// Number of elements between two checks whether an index was out of bounds.
@@ -82,9 +85,9 @@ impl Run<'_> {
         // All entries of a single chunk may have to be resolved before the first write.
         let many = run.len > 1 && self.walk.entries() > CHUNK;
         // Far elements that tuples select are prefetched a chunk at a time instead, unless the tuples
-        // are sorted.
+        // are sorted and leave little out.
         let axes = self.walk.components.len();
-        let near = || axes == 1 || !self.walk.is_far() || indices.begin_sorted(self.walk);
+        let near = || axes == 1 || !self.walk.is_far() || self.are_dense(run);
         // For an index out of bounds a wrong element is written first: only a gather may overwrite
         // it later.
         let serves = alone
@@ -122,6 +125,25 @@ impl Run<'_> {
             _ => None,
         }?;
         long(joined).then_some(SingleKernel { single, width, joined })
+    }
+
+    /// Whether the indices of a run are sorted and [dense](are_dense), judged by a sample.
+    fn are_dense(&self, run: &Loop) -> bool {
+        const SAMPLES: usize = 64;
+        if !self.indices.is_some_and(|indices| indices.begin_sorted(self.walk)) {
+            return false;
+        }
+        let mut slots = [[MaybeUninit::uninit(); 2]; 4];
+        let mut buffers = Buffers::new(&mut slots);
+        let gaps = (0..SAMPLES).map(|sample| {
+            let first = parallel::share(run.len - 1, SAMPLES, sample).start;
+            let at = self.walk.base.after(first, run.step).indices;
+            buffers.offsets.clear();
+            self.resolve(at, run, 2, &mut buffers);
+            let offsets = buffers.offsets.values();
+            offsets[0].abs_diff(offsets[1])
+        });
+        are_dense(gaps, self.size)
     }
 
     /// When single elements are prefetched.
