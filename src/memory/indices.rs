@@ -96,7 +96,8 @@ pub struct Indices<'a> {
     kind: &'static IndexKind,
     /// The plan that holds these indices, if one does: what it has found out about them.
     positions: Option<&'a Positions>,
-    /// Whether they are known to be sorted, in the order of memory, in which they are contiguous.
+    /// Whether they are known to be sorted, in the order of memory, in which they are contiguous: so
+    /// that those of one target follow each other.
     sorted: bool,
 }
 

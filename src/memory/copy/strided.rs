@@ -242,22 +242,22 @@ unsafe fn transpose_tile<const N: usize, const M: usize>(
 #[inline(always)]
 unsafe fn transpose_rows<const N: usize, const M: usize>(
     rows: &(impl Iterator<Item = *const u8> + Clone),
-    bytes: (usize, isize),
+    (columns, step): (usize, isize),
     to: Rows<*mut u8>,
 ) {
     // SAFETY: the caller's promise is what `in_bands` requires; each closure copies `count`
-    // elements that are as many bytes apart.
+    // elements that are `step` bytes apart.
     unsafe {
-        match bytes.1 / N as isize {
-            1 => in_bands::<N, M, LINE>(rows, bytes, to, |from, line, count| {
+        match step / N as isize {
+            1 => in_bands::<N, M, LINE>(rows, (columns, step), to, |from, line, count| {
                 if count == LINE / N {
                     from.copy_to_nonoverlapping(line, LINE);
                 } else {
                     from.copy_to_nonoverlapping(line, count * N);
                 }
             }),
-            step => in_bands::<N, M, BAND>(rows, bytes, to, |from, line, count| {
-                pack_row::<N>(packing(step, count), from.cast(), step, line.cast(), count);
+            apart => in_bands::<N, M, BAND>(rows, (columns, step), to, |from, line, count| {
+                pack_row::<N>(packing(apart, count), from.cast(), apart, line.cast(), count);
             }),
         }
     }
