@@ -200,6 +200,37 @@ fn rows_that_alternate() {
     of_rows_that_alternate::<half::bf16>(Reduction::Prod);
 }
 
+/// Lists of updates, each contiguous, of lanes of which a few alternate in memory.
+fn of_lanes_that_alternate<A: Reduce>(reduction: Reduction) {
+    for [beside, lanes, targets, updates] in
+        [[2, 5, 4, 9], [3, 30, 7, 20], [2, 3, 40, 600], [7, 2, 5, 9], [2, 40, 3, 5]]
+    {
+        let listed = [beside, lanes, updates];
+        let (data, values): (ArrayD<A>, ArrayD<A>) =
+            (array_of(&[beside, lanes, targets], 5), array_of(&listed, 6));
+        let list = ArrayD::from_shape_fn(vec![updates], |at| (at[0] * 5 % 7 % targets) as i64);
+        let indices = list.broadcast(&listed[..]).unwrap();
+        for use_init_val in [true, false] {
+            let mode = OutOfBounds::Error;
+            let scatter = oracle::Scatter { axis: 2, reduction, use_init_val, mode };
+            let target = (&data, &[Layout::transposed(3)][..]);
+            in_place_as_the_formula(target, &indices, &values.view(), &scatter);
+        }
+    }
+}
+
+#[test]
+fn lanes_that_alternate() {
+    of_lanes_that_alternate::<u8>(Reduction::Mean);
+    of_lanes_that_alternate::<f64>(Reduction::Mean);
+    #[cfg(feature = "half")]
+    of_lanes_that_alternate::<half::f16>(Reduction::Sum);
+    #[cfg(feature = "half")]
+    of_lanes_that_alternate::<half::bf16>(Reduction::Prod);
+    #[cfg(feature = "half")]
+    of_lanes_that_alternate::<half::f16>(Reduction::Max);
+}
+
 macro_rules! of_all_shapes {
     ($($name:ident: $element:ty;)*) => {$(
         #[test]
