@@ -128,9 +128,9 @@ fn tuples_that_are_sorted_are_known_to_be() {
         };
         let places = (1..8).chain([count / 2, count - 1]);
         for at in places.filter(|at| (1..count).contains(at)) {
-            // Several in a row are less than the one before.
+            // Two in a row are less than the one before.
             let mut falling = ids.clone();
-            let block = &mut falling[at / 2 * lens.len()..(at + 1) * lens.len()];
+            let block = &mut falling[at.saturating_sub(2) * lens.len()..(at + 1) * lens.len()];
             let reversed: Vec<i64> = block.chunks(lens.len()).rev().flatten().copied().collect();
             block.copy_from_slice(&reversed);
             assert!(is_expected(&falling, falling == ids), "reversed up to {at} of {count}");
