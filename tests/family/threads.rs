@@ -271,15 +271,52 @@ fn sorted_cases() -> Vec<ArrayD<i64>> {
     cases
 }
 
+/// Tuples that are sorted, or nearly, each number counted from the front or from the end, into
+/// elements and rows.
+#[test]
+fn sorted_tuples_in_place() {
+    /// The number of columns.
+    const COLUMNS: i64 = 4;
+    let pairs = |indices: &ArrayD<i64>| {
+        ArrayD::from_shape_fn(&[indices.len(), 2][..], |at| {
+            let (entry, index) = (at[0], indices[at[0]]);
+            match at[1] {
+                0 => index.div_euclid(COLUMNS),
+                _ if entry.is_multiple_of(3) => index.rem_euclid(COLUMNS) - COLUMNS,
+                _ => index.rem_euclid(COLUMNS),
+            }
+        })
+    };
+    let cases: Vec<_> = sorted_cases().iter().step_by(3).map(pairs).collect();
+    let shape = [SORTED[1] / COLUMNS as usize, COLUMNS as usize];
+    let kind = Kind::Tuples { batch_dims: 0 };
+    sorted_into::<f32>(&cases, (kind, &shape), &[Reduction::None, Reduction::Sum], true);
+    let some: Vec<_> = cases.into_iter().step_by(5).collect();
+    let rows = [shape[0], shape[1], 3];
+    sorted_into::<f32>(&some, (kind, &rows), &[Reduction::Sum], false);
+    #[cfg(feature = "half")]
+    sorted_into::<half::bf16>(&some, (kind, &shape), &[Reduction::Sum, Reduction::Mean], true);
+}
+
 fn sorted_indices_into<A: Reduce>(
     cases: &[ArrayD<i64>],
     reductions: &[Reduction],
     use_init_val: bool,
 ) {
-    let [many, rows] = SORTED;
-    let data = array_of::<A>(&[rows], 1);
-    let updates = array_of::<A>(&[many], 2);
     let kind = Kind::Slices { axis: 0, batch_dims: 0 };
+    sorted_into::<A>(cases, (kind, &[SORTED[1]]), reductions, use_init_val);
+}
+
+fn sorted_into<A: Reduce>(
+    cases: &[ArrayD<i64>],
+    (kind, shape): (Kind, &[usize]),
+    reductions: &[Reduction],
+    use_init_val: bool,
+) {
+    let data = array_of::<A>(shape, 1);
+    let selected = if let Kind::Tuples { .. } = kind { 2 } else { 1 };
+    let listed: Vec<_> = [SORTED[0]].iter().chain(&shape[selected..]).copied().collect();
+    let updates = array_of::<A>(&listed, 2);
     for indices in cases {
         for &reduction in reductions {
             let how = Reducing { reduction, use_init_val, mode: OutOfBounds::Error };
