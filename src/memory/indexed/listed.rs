@@ -10,7 +10,7 @@ use super::{Buffers, CHUNK, Chunk, Cut, Part, Run, unit};
 use crate::memory::cpu;
 use crate::memory::plan::{Listed, Listing};
 use crate::memory::tile::NextIndices;
-use crate::memory::walk::{Component, Cursor, FEW, Loop, iterations};
+use crate::memory::walk::{Component, Cursor, Loop, iterations};
 use crate::parallel;
 use crate::threshold::threshold;
 
@@ -25,20 +25,22 @@ impl Run<'_> {
         let Some(run) = self.walk.nest().last().filter(|_| (1..all).contains(&entry)) else {
             return entry;
         };
-        let mut slots = [[MaybeUninit::uninit(); FEW]; 4];
-        let mut buffers = Buffers::new(&mut slots);
-        let mut target = |entry: usize| {
-            buffers.offsets.clear();
-            let at = self.walk.base.after(entry, run.step).indices;
-            self.resolve(at, &Loop::ONCE, 1, &mut buffers);
-            buffers.offsets.values()[0]
-        };
+        let target = |entry| self.target(run, entry);
         let (before, mut first, mut end) = (target(entry - 1), entry, all);
         while first < end {
             let middle = first + (end - first) / 2;
             if target(middle) == before { first = middle + 1 } else { end = middle }
         }
         first
+    }
+
+    /// The offset that an entry of the walk's first run `run` selects.
+    pub(super) fn target(&self, run: &Loop, entry: usize) -> isize {
+        let mut slots = [[MaybeUninit::uninit(); 1]; 4];
+        let mut buffers = Buffers::new(&mut slots);
+        let at = self.walk.base.after(entry, run.step).indices;
+        self.resolve(at, &Loop::ONCE, 1, &mut buffers);
+        buffers.offsets.values()[0]
     }
 
     /// The targets of each of `parts` parts: the same number of positions for each, or, if one part

@@ -1,10 +1,9 @@
 //! Single elements, copied or combined while their indices are resolved.
 
-use std::mem::MaybeUninit;
 use std::ops::{Range, RangeInclusive};
 use std::sync::atomic::Ordering;
 
-use super::{Buffers, Part, Run};
+use super::{Part, Run};
 use crate::index::Policy;
 use crate::memory::cpu::{STREAM, of_caches};
 use crate::memory::indices::CHUNK;
@@ -133,15 +132,9 @@ impl Run<'_> {
         if !self.indices.is_some_and(|indices| indices.begin_sorted(self.walk)) {
             return false;
         }
-        let mut slots = [[MaybeUninit::uninit(); 2]; 4];
-        let mut buffers = Buffers::new(&mut slots);
         let gaps = (0..SAMPLES).map(|sample| {
             let first = parallel::share(run.len - 1, SAMPLES, sample).start;
-            let at = self.walk.base.after(first, run.step).indices;
-            buffers.offsets.clear();
-            self.resolve(at, run, 2, &mut buffers);
-            let offsets = buffers.offsets.values();
-            offsets[0].abs_diff(offsets[1])
+            self.target(run, first).abs_diff(self.target(run, first + 1))
         });
         are_dense(gaps, self.size)
     }

@@ -286,12 +286,11 @@ impl SlotPlan<'_> {
         let beside = self.nearest_updates(bytes / lane_bytes, least);
         let beside = beside.filter(|at| joined(&self.lanes[*at])).map(|at| self.lanes.remove(at));
         let mut outer = beside.unwrap_or(Loop::ONCE);
-        around /= outer.len;
-        let most = match beside {
-            Some(beside) => spread(bytes / lane_bytes / beside.len, lane_bytes),
-            None => bytes / lane_bytes,
-        };
-        let width = most.min(share(row, around));
+        let nearest = outer.len;
+        around /= nearest;
+        // How many iterations fit, whose slots lie between those of the nearest updates.
+        let room = |most, bytes| if beside.is_some() { spread(most, bytes) } else { most };
+        let width = room(bytes / lane_bytes / nearest, lane_bytes).min(share(row, around));
         // Bands of one width: a narrow one would cost as much as a whole one.
         let width = if width < least { row.div_ceil((row / least).max(1)) } else { width.min(row) };
         // Lanes whose updates share cache lines are in one group: sums of 4 `bf16` each into a
@@ -309,8 +308,7 @@ impl SlotPlan<'_> {
             }
             (outer, around) = (next, around / next.len);
             let inside = lane_bytes.saturating_mul(lanes);
-            let most = separate_slot_bytes() / inside;
-            let most = beside.map_or(most, |beside| spread(most, inside / beside.len));
+            let most = room(separate_slot_bytes() / inside, inside / nearest);
             depth = most.min(share(outer.len, around)).clamp(1, outer.len);
             lanes *= depth;
         }
