@@ -107,13 +107,10 @@ impl Run<'_> {
     #[allow(unsafe_code)]
     pub(super) unsafe fn run(&self, cut: Cut, parts: usize) {
         if parts > 1 {
-            parallel::run(parts, &|part| {
-                let mut part = Part::of(self.walk, cut, parts, part);
-                if cut == Cut::Segments {
-                    let Range { start, end } = part.entries;
-                    part.entries = self.segment_start(start)..self.segment_start(end);
-                }
-                self.part(&part);
+            parallel::run(parts, &|part| match cut {
+                // SAFETY: the caller's promise.
+                Cut::Segments => unsafe { self.segment(parts, part) },
+                _ => self.part(&Part::of(self.walk, cut, parts, part)),
             });
             return;
         }
@@ -126,6 +123,19 @@ impl Run<'_> {
             [run] if few => self.once(run),
             _ => self.part(&Part::whole(self.walk)),
         }
+    }
+
+    /// Runs part number `part` of `parts` of a walk whose only loop has sorted indices: no two parts have
+    /// a target in common.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run) with [`Cut::Segments`].
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn segment(&self, parts: usize, part: usize) {
+        let mut part = Part::of(self.walk, Cut::Segments, parts, part);
+        let Range { start, end } = part.entries;
+        part.entries = self.segment_start(start)..self.segment_start(end);
+        self.part(&part);
     }
 
     /// Runs a whole walk over one run of few entries. It does what [`part`](Self::part) does for

@@ -145,7 +145,10 @@ impl<'a> Scattering<'a> {
             || self.indices.positions().is_some()
             || (!untouched && one_update_each())
             || (self.how.writes_after_resolving() && self.is_chunk(walk));
-        let checked = if skips_check { Some(*self.indices) } else { self.indices.checked(walk) };
+        let checked = match skips_check {
+            true => Some(*self.indices),
+            false => self.indices.checked(walk, self.how.uses_order()),
+        };
         let Some(indices) = checked else { return Ok(false) };
         let pass = Pass { scattering: self, indices: &indices, policy };
         match self.how {
@@ -211,6 +214,14 @@ impl Scattering<'_> {
 }
 
 impl How<'_> {
+    /// Whether sorted indices serve one thread, too.
+    fn uses_order(&self) -> bool {
+        match self {
+            How::Reduce { kernels, reduction, .. } => kernels.uses_order(*reduction),
+            How::Overwrite(_) | How::Fold(_) => false,
+        }
+    }
+
     /// Whether a chunk of indices is resolved before the first of its updates is written.
     fn writes_after_resolving(&self) -> bool {
         match self {

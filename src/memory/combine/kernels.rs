@@ -125,6 +125,12 @@ impl Kernels {
         self.wide(reduction, extent).map_or(0, |wide| wide.slot)
     }
 
+    /// Whether single elements need no slots where the updates of each target follow each other.
+    pub(in crate::memory) fn uses_order(&self, reduction: Reduction) -> bool {
+        let extent = Extent { updates: 1, rows: false, bits: 0 };
+        self.wide(reduction, extent).is_some_and(|wide| wide.in_order.is_some())
+    }
+
     /// Whether single elements are accumulated in slots although the element type itself serves:
     /// minima and maxima of half precision.
     pub(in crate::memory) fn has_slots(&self, reduction: Reduction) -> bool {

@@ -32,7 +32,7 @@ impl Indices<'_> {
             && step == (numbers * self.kind.size) as isize
             && entries.len * numbers == self.layout().len();
         if numbers != 1 {
-            return all && (self.sorted || self.all_sorted(&walk.components));
+            return all && (self.sorted || self.all_sorted(&walk.components, true));
         }
         // SAFETY: the lane is a loop of the walk over the indices' own axes, which stays in them.
         #[allow(unsafe_code)]
@@ -53,14 +53,14 @@ impl Indices<'_> {
     }
 
     /// The same indices, if all are in bounds of the axes along which their numbers select. If several
-    /// threads may use what is sorted, it is known then whether these are. That takes no longer to find
-    /// out than their bounds: only the last of sorted indices is compared with the axis, and sorted
-    /// tuples are in bounds.
-    pub(in crate::memory) fn checked(self, walk: &Walk) -> Option<Self> {
+    /// threads may use what is sorted, or one thread does (`alone`), it is known then whether these are.
+    /// That takes no longer to find out than their bounds: only the last of sorted indices is compared
+    /// with the axis, and sorted tuples are in bounds.
+    pub(in crate::memory) fn checked(self, walk: &Walk, alone: bool) -> Option<Self> {
         let one_each = || walk.loops.iter().all(|level| level.entries || level.step.indices == 0);
         let sorted = Indices { sorted: true, ..self };
         let axes = &walk.components[..];
-        if one_each() && self.all_sorted(axes) {
+        if one_each() && self.all_sorted(axes, alone) {
             let [axis] = axes else { return Some(sorted) };
             let last = (self.layout().len() - 1) * self.kind.size;
             // SAFETY: the indices are contiguous, and there are some (`all_sorted`).
@@ -71,18 +71,17 @@ impl Indices<'_> {
         self.inside(axes).then_some(self)
     }
 
-    /// Whether these are contiguous, so many that several threads scatter them, and
-    /// [sorted](Self::lane_sorted).
-    fn all_sorted(&self, axes: &[Component]) -> bool {
+    /// Whether these are contiguous, so many that several threads scatter them, unless one does it
+    /// `alone`, and [sorted](Self::lane_sorted).
+    fn all_sorted(&self, axes: &[Component], alone: bool) -> bool {
         let size = axes.len() * self.kind.size;
         let Some(count) = self.layout().len().checked_div(axes.len()) else { return false };
         let scattered = Cost::of_near(count).plus(Cost::of_bytes(count.saturating_mul(size)));
-        let useless = self.positions.is_some() || parallel::parts(scattered) == 1;
-        if useless || !self.layout().is_dense() {
+        let useless = self.positions.is_some() || !alone && parallel::parts(scattered) == 1;
+        if useless || count == 0 || !self.layout().is_dense() {
             return false;
         }
-        // SAFETY: the indices are all of the array, contiguous (`is_dense`) and not empty, as work for
-        // several threads is not.
+        // SAFETY: the indices are all of the array, contiguous (`is_dense`) and not empty.
         #[allow(unsafe_code)]
         unsafe {
             self.lane_sorted((0, size as isize), count, axes)

@@ -73,6 +73,9 @@ const SHARED: usize = threshold(64, 6);
 /// 128 4.2, of 512 3.7; 50 of 100 rows of 20,000 `f32` written 336, 285, 294 and over 390 us.
 const COLUMNS: usize = threshold(128, 8);
 
+/// Iterations of a tile around which a short loop runs.
+const MANY_AT_ONCE: usize = threshold(512, 6);
+
 /// Bytes of a row of a tile of updates that the kernel transposes.
 const WIDE: usize = threshold(256, 32);
 
@@ -114,6 +117,14 @@ pub(super) fn tile(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Optio
         loops.push(entries);
         return None;
     }
+    if let Some(at) = few_at_once(loops) {
+        let mut inside: Loops = loops.drain(at..).collect();
+        let long = inside.remove(0);
+        let short = inside.remove(0);
+        let tiling = Tiling::push(loops, long, &[short], MANY_AT_ONCE);
+        loops.extend(inside);
+        return Some(tiling);
+    }
     let fastest = |key: &dyn Fn(&Loop) -> usize| {
         (0..loops.len()).filter(|&at| key(&loops[at]) != 0).min_by_key(|&at| key(&loops[at]))
     };
@@ -126,6 +137,22 @@ pub(super) fn tile(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Optio
     } else {
         tile_pair(loops, pair, keys, order)
     }
+}
+
+/// The number of a long loop around a short one, inside of which kernels would have few elements at a time:
+/// the short loop then runs around tiles of the long one.
+///
+/// ```text
+/// for tile in 0..130382 by 512         instead of        for k in 0..130382
+///   for i in 0..2                                          for i in 0..2
+///     for k in tile { for entry }                            for entry
+/// ```
+fn few_at_once(loops: &[Loop]) -> Option<usize> {
+    const FEW: usize = threshold(32, 4);
+    let short = loops.iter().position(Loop::reads_indices)?.checked_sub(1)?;
+    let long = short.checked_sub(1)?;
+    let few = iterations(&loops[short..]) <= FEW;
+    (few && loops[long].len >= 2 * MANY_AT_ONCE).then_some(long)
 }
 
 /// The number of the only loop over entries, if each entry selects few elements, far from each other,

@@ -15,10 +15,12 @@
 //! to and from contiguous buffers is compiled once (`runs.rs`).
 
 use super::super::kernels::{self, Run};
+use super::in_order::Accumulator;
 use super::integers::{self, Integer};
 use super::rows::Rows;
 use super::slots;
 use crate::memory::indices::elements::SingleRun;
+use crate::memory::tile::Tile;
 use crate::reduction::{Divide, Reduction, Running, Widened};
 
 /// Converts `len` elements (first pointer) to values (second pointer).
@@ -66,6 +68,18 @@ pub(crate) struct OnceRun {
     pub(in crate::memory::combine) cost_factor: u64,
 }
 
+/// The function that reduces a tile of single elements, of one loop, whose targets' updates follow each
+/// other. The accumulator is that of the last target of the tile before, and of this tile afterwards; the
+/// flag is whether the value that a target holds takes part.
+///
+/// # Safety
+/// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
+pub(super) type InOrderFn = unsafe fn(&Tile<'_>, &mut Accumulator, bool);
+
+/// An [`InOrderFn`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InOrderRun(pub(super) InOrderFn);
+
 /// How one reduction of one element type accumulates in slots.
 ///
 /// Invariant: all functions were made for the same types of elements, values and
@@ -96,6 +110,8 @@ pub(crate) struct Wide {
     /// Combines targets with their only updates, for reductions that need no slot then. That of a
     /// mean is for the update and what the target holds.
     pub(in crate::memory::combine) once: Option<OnceRun>,
+    /// Reduces single elements whose targets' updates follow each other, without slots.
+    pub(in crate::memory::combine) in_order: Option<InOrderRun>,
 }
 
 impl Wide {
@@ -147,6 +163,7 @@ pub(crate) fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Wid
         divide_row: None,
         rows: None,
         once: None,
+        in_order: None,
     })
 }
 
@@ -219,6 +236,7 @@ fn in_64_bits<A: Integer>() -> Option<Wide> {
         divide_row: Some(integers::divide_row),
         rows: A::ROWS,
         once: None,
+        in_order: None,
     })
 }
 
@@ -310,6 +328,7 @@ pub(crate) fn half<A: super::halves::Half + super::once::CombineOnce>(
             params: RowParams { flip, mean: reduction == Reduction::Mean },
         }),
         once: A::once(reduction).filter(|_| Rows::can_run()),
+        in_order: A::in_order(reduction).filter(|_| Rows::can_run()),
     };
     Some(match reduction {
         Reduction::Mean if extent.rows => {

@@ -1,12 +1,14 @@
-//! Reductions of half precision where no target has more than one update. These need no slots:
-//! each result is rounded once, too, if it is combined in the target itself.
+//! Reductions of half precision that need no slots, since each result is rounded once, too, if it is
+//! combined in the target itself: where no target has more than one update, or where the updates of each
+//! follow each other (`in_order.rs`).
 
 use half::{bf16, f16};
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 use super::halves::ScalarF16;
 use super::halves::{Bf16, Format};
-use super::kinds::OnceRun;
+use super::in_order::Accumulator;
+use super::kinds::{InOrderRun, OnceRun};
 use crate::memory::combine::apply::elements;
 use crate::memory::combine::kernels::Run;
 use crate::memory::combine::rows::{self, Combine};
@@ -21,10 +23,14 @@ pub(crate) trait CombineOnce {
     /// means is for two terms. On x86-64 it needs what
     /// [`Rows::can_run`](super::rows::Rows::can_run) asks for.
     fn once(reduction: Reduction) -> Option<OnceRun>;
+
+    /// The function for targets whose updates follow each other; none for minima and maxima. It needs the
+    /// same.
+    fn in_order(reduction: Reduction) -> Option<InOrderRun>;
 }
 
 macro_rules! once {
-    ($($half:ty: $run:ident, $cost_factor:literal;)*) => {$(
+    ($($half:ty: $run:ident, $in_order:ident, $cost_factor:literal;)*) => {$(
         impl CombineOnce for $half {
             fn once(reduction: Reduction) -> Option<OnceRun> {
                 let run: Run = match reduction {
@@ -36,25 +42,38 @@ macro_rules! once {
                 };
                 Some(OnceRun { run, cost_factor: $cost_factor })
             }
+
+            fn in_order(reduction: Reduction) -> Option<InOrderRun> {
+                Some(InOrderRun(match reduction {
+                    Reduction::Sum => $in_order::<Add, false>,
+                    Reduction::Sub => $in_order::<Subtract, false>,
+                    Reduction::Prod => $in_order::<Multiply, false>,
+                    Reduction::Mean => $in_order::<Add, true>,
+                    Reduction::Min | Reduction::Max | Reduction::None => return None,
+                }))
+            }
         }
     )*};
 }
 once! {
-    f16: f16_once, 2;
-    bf16: bf16_once, 4;
+    f16: f16_once, f16_in_order, 2;
+    bf16: bf16_once, bf16_in_order, 4;
 }
 
-/// Combines a target with its only update.
+/// Combines a target with an update.
 trait Operation: Copy + Default {
+    /// What a target starts from if the value that it holds takes no part.
+    const IDENTITY: f32;
     fn of(self, held: f32, update: f32) -> f32;
 }
 
 macro_rules! operations {
-    ($($name:ident: |$held:ident, $update:ident| $result:expr;)*) => {$(
+    ($($name:ident, $identity:literal: |$held:ident, $update:ident| $result:expr;)*) => {$(
         #[derive(Clone, Copy, Default)]
         struct $name;
 
         impl Operation for $name {
+            const IDENTITY: f32 = $identity;
             #[inline(always)]
             fn of(self, $held: f32, $update: f32) -> f32 {
                 $result
@@ -63,10 +82,10 @@ macro_rules! operations {
     )*};
 }
 operations! {
-    Add: |held, update| held + update;
-    Subtract: |held, update| held - update;
-    Multiply: |held, update| held * update;
-    Average: |held, update| (held + update) / 2.0;
+    Add, 0.0: |held, update| held + update;
+    Subtract, 0.0: |held, update| held - update;
+    Multiply, 1.0: |held, update| held * update;
+    Average, 0.0: |held, update| (held + update) / 2.0;
 }
 
 /// Combines halves of a format, given as their bits, by an operation.
@@ -140,4 +159,80 @@ unsafe fn f16_once<O: Operation>(tile: &Tile<'_>) {
 unsafe fn bf16_once<O: Operation>(tile: &Tile<'_>) {
     // SAFETY: the caller's promise.
     unsafe { run::<_, O>(Bf16, tile) }
+}
+
+/// Reduces single elements, given as their bits, whose targets' updates follow each other. No branch
+/// depends on the indices: each update writes its target, the last one what remains.
+///
+/// # Safety
+/// That of [`InOrderFn`](super::kinds::InOrderFn), for elements of the format.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn run_in_order<F: Format, O: Operation, const MEAN: bool>(
+    format: F,
+    tile: &Tile<'_>,
+    last: &mut Accumulator,
+    init: bool,
+) {
+    let target = |offset: isize| tile.selected.wrapping_offset(offset);
+    let initial = u32::from(init);
+    let Some(&first) = tile.offsets.first() else { return };
+    let Accumulator { target: mut before, mut sum, mut count } = *last;
+    // SAFETY: the caller's promise, here and below: the targets and updates of all entries.
+    let [mut held, _] = format.widen_pair([unsafe { target(first).cast::<u16>().read() }; 2]);
+    for (k, &offset) in tile.offsets.iter().enumerate() {
+        let to = target(offset);
+        // The next target is read before this one is written: a processor that reads what was just
+        // written waits for it.
+        let next = target(*tile.offsets.get(k + 1).unwrap_or(&offset));
+        let update = tile.listed.wrapping_offset(tile.places.at(k));
+        // SAFETY: see above.
+        let pair = unsafe { [update.cast::<u16>().read(), next.cast::<u16>().read()] };
+        let [update, next_held] = format.widen_pair(pair);
+        let start = if init { held } else { O::IDENTITY };
+        (sum, count) = if to == before { (sum, count) } else { (start, initial) };
+        sum = O::default().of(sum, update);
+        count = count.wrapping_add(1);
+        let [result] = format.narrow([if MEAN { sum / count as f32 } else { sum }]);
+        // SAFETY: see above.
+        unsafe { to.cast::<u16>().write(result) };
+        (before, held) = (to, next_held);
+    }
+    *last = Accumulator { target: before, sum, count };
+}
+
+/// [`run_in_order`] for `f16`.
+///
+/// # Safety
+/// That of [`run_in_order`], and on x86-64 the processor has AVX2 and F16C.
+#[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2,f16c"))]
+#[allow(unsafe_code)]
+unsafe fn f16_in_order<O: Operation, const MEAN: bool>(
+    tile: &Tile<'_>,
+    last: &mut Accumulator,
+    init: bool,
+) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    let format = cpu::F16c::detect();
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let format = Some(ScalarF16);
+    if let Some(format) = format {
+        // SAFETY: the caller's promise.
+        unsafe { run_in_order::<_, O, MEAN>(format, tile, last, init) }
+    }
+}
+
+/// [`run_in_order`] for `bf16`.
+///
+/// # Safety
+/// That of [`run_in_order`], and on x86-64 the processor has AVX2.
+#[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2"))]
+#[allow(unsafe_code)]
+unsafe fn bf16_in_order<O: Operation, const MEAN: bool>(
+    tile: &Tile<'_>,
+    last: &mut Accumulator,
+    init: bool,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { run_in_order::<_, O, MEAN>(Bf16, tile, last, init) }
 }

@@ -47,7 +47,7 @@ fn indices_that_are_sorted_are_known_to_be() {
         let entries = Loop { len: ids.len(), step, entries: true };
         let components = [Component { len, step: 8, at: 0 }].into_iter().collect();
         let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected(0)).0;
-        Indices::of(&ArrayView1::from(ids)).checked(&walk).map(|indices| indices.sorted)
+        Indices::of(&ArrayView1::from(ids)).checked(&walk, false).map(|indices| indices.sorted)
     };
     // Enough for several threads, if there are several.
     let many = threshold(400_000, 2_000);
@@ -83,7 +83,7 @@ fn tuples_checked(ids: &[i64], lens: &[usize]) -> (Option<bool>, bool) {
     let array = ArrayView2::from_shape((entries.len, lens.len()), ids).unwrap();
     let policy = Policy::Skip;
     let indices = Indices::of(&array);
-    let checked = indices.checked(&walk);
+    let checked = indices.checked(&walk, false);
     let sorted = indices.are_sorted(&walk, policy);
     assert!(checked.is_none_or(|checked| checked.are_sorted(&walk, policy) == sorted));
     assert!(!indices.are_sorted(&walk, Policy::Wrap), "several tuples select one target");

@@ -1,0 +1,85 @@
+//! Reductions of single elements by sorted indices. The updates of a target follow each other, so that
+//! one accumulator serves all targets, one after the other:
+//!
+//! ```text
+//! for k in entries
+//!   sum = (if indices[k] == indices[k - 1] { sum } else { target[indices[k]] }) + updates[k]
+//!   target[indices[k]] = round(sum)
+//! ```
+
+use super::Building;
+use super::kinds::InOrderRun;
+use crate::memory::indexed::Run;
+use crate::memory::tile::{Kernel, Tile};
+use crate::memory::walk::{Order, Walk};
+use crate::parallel::{self, Cost};
+use crate::sync::{AtomicBool, Mutex};
+
+/// The accumulator of the last target.
+pub(super) struct Accumulator {
+    /// The address of the target, which is not read or written by it.
+    pub(super) target: *mut u8,
+    pub(super) sum: f32,
+    /// The number of values in the sum.
+    pub(super) count: u32,
+}
+
+// SAFETY: the address is only compared with others.
+#[allow(unsafe_code)]
+unsafe impl Send for Accumulator {}
+
+/// The kernel of a part of the entries, which have no target in common with other parts.
+struct InOrder {
+    run: InOrderRun,
+    init: bool,
+    /// That of the target of the last entry of the tile before.
+    last: Mutex<Accumulator>,
+}
+
+#[allow(unsafe_code)]
+impl Kernel for InOrder {
+    unsafe fn run(&self, tile: &Tile<'_>) {
+        let Ok(mut last) = self.last.lock() else { return };
+        // SAFETY: the caller's promise; the entries are of one loop (`fold`).
+        unsafe { (self.run.0)(tile, &mut last, self.init) }
+    }
+
+    unsafe fn nowhere(&self, _: &Tile<'_>) {}
+}
+
+/// Reduces single elements of one lane whose indices are sorted, if they are. Returns whether all were
+/// in bounds, and `None` if nothing was done.
+pub(super) fn fold(building: &Building<'_>, run: InOrderRun) -> Option<bool> {
+    let loops = building.loops.iter().copied().filter(|level| level.len > 1).collect();
+    let (walk, rest) = Walk::new(loops, building.components.clone(), Order::Selected(0));
+    let one_lane =
+        rest.is_none() && walk.outer.len == 1 && walk.inner.len == 1 && walk.shared().is_empty();
+    if !one_lane || !building.indices.are_sorted(&walk, building.policy) {
+        return None;
+    }
+    let cost = Cost::of_near(walk.entries()).times(4);
+    let parts = parallel::parts(cost).min(parallel::threads());
+    let outside = AtomicBool::new(false);
+    parallel::run(parts, &|part| {
+        let last = Accumulator { target: std::ptr::null_mut(), sum: 0.0, count: 0 };
+        let kernel = InOrder { run, init: building.init, last: Mutex::new(last) };
+        let run = Run {
+            walk: &walk,
+            indices: Some(&building.indices),
+            policy: building.policy,
+            selected: building.target,
+            listed: building.updates.cast_mut(),
+            size: building.size,
+            kernel: &kernel,
+            spread: false,
+            outside: &outside,
+        };
+        // SAFETY: the loops are those over these arrays, of whose elements the kernel is (invariant of
+        // `Building`), and indices are sorted, so that parts have no target in common.
+        #[allow(unsafe_code)]
+        unsafe {
+            run.segment(parts, part);
+        }
+    });
+    Some(!outside.into_inner())
+}
