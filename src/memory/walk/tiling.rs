@@ -117,12 +117,15 @@ pub(super) fn tile(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Optio
         loops.push(entries);
         return None;
     }
-    if let Some(at) = few_at_once(loops) {
-        let mut inside: Loops = loops.drain(at..).collect();
-        let long = inside.remove(0);
-        let short = inside.remove(0);
-        let tiling = Tiling::push(loops, long, &[short], MANY_AT_ONCE);
-        loops.extend(inside);
+    let scatters = matches!(order, Order::Selected(_));
+    if let Some(at) = few_at_once(loops, keys).filter(|_| scatters) {
+        if loops[at].len < 2 * MANY_AT_ONCE {
+            loops.swap(at, at + 1);
+            return None;
+        }
+        let inside: Loops = loops.drain(at..).collect();
+        let tiling = Tiling::push(loops, inside[0], &inside[1..2], MANY_AT_ONCE);
+        loops.extend_from_slice(&inside[2..]);
         return Some(tiling);
     }
     let fastest = |key: &dyn Fn(&Loop) -> usize| {
@@ -139,20 +142,24 @@ pub(super) fn tile(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Optio
     }
 }
 
-/// The number of a long loop around a short one, inside of which kernels would have few elements at a time:
-/// the short loop then runs around tiles of the long one.
+/// The number of a long loop of a scatter, around a short one, inside of which kernels would have few
+/// elements at a time: the short loop then runs around tiles of the long one.
 ///
 /// ```text
 /// for tile in 0..130382 by 512         instead of        for k in 0..130382
 ///   for i in 0..2                                          for i in 0..2
 ///     for k in tile { for entry }                            for entry
 /// ```
-fn few_at_once(loops: &[Loop]) -> Option<usize> {
-    const FEW: usize = threshold(32, 4);
+fn few_at_once(loops: &[Loop], keys: SortKeys<'_>) -> Option<usize> {
+    /// The most elements of an iteration of the long loop, and its fewest iterations.
+    const FEW: usize = threshold(256, 6);
+    const MANY: usize = threshold(32, 4);
     let short = loops.iter().position(Loop::reads_indices)?.checked_sub(1)?;
     let long = short.checked_sub(1)?;
+    // Otherwise kernels transpose, or a loop is tiled for another reason.
+    let beside = keys.selected(&loops[long]) < LINE;
     let few = iterations(&loops[short..]) <= FEW;
-    (few && loops[long].len >= 2 * MANY_AT_ONCE).then_some(long)
+    (few && beside && loops[long].len >= MANY).then_some(long)
 }
 
 /// The number of the only loop over entries, if each entry selects few elements, far from each other,

@@ -42,19 +42,25 @@ fn entries_that_are_sorted() {
 /// Every index is compared with the one before it, whichever block or thread it is of.
 #[test]
 fn indices_that_are_sorted_are_known_to_be() {
-    let checked = |ids: &[i64], len: usize| {
+    let checked_by = |ids: &[i64], len: usize, alone: bool| {
         let step = Offsets { selected: 0, indices: 8, listed: 8 };
         let entries = Loop { len: ids.len(), step, entries: true };
         let components = [Component { len, step: 8, at: 0 }].into_iter().collect();
         let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected(0)).0;
-        Indices::of(&ArrayView1::from(ids)).checked(&walk, false).map(|indices| indices.sorted)
+        Indices::of(&ArrayView1::from(ids)).checked(&walk, alone).map(|indices| indices.sorted)
+    };
+    let checked = |ids: &[i64], len: usize| {
+        let [shared, alone] = [false, true].map(|alone| checked_by(ids, len, alone));
+        assert!(shared == alone || (shared == Some(false) && alone == Some(true)));
+        alone
     };
     // Enough for several threads, if there are several.
     let many = threshold(400_000, 2_000);
     for count in [CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 5, many] {
         let sorted: Vec<i64> = (1..=count as i64).collect();
-        let known = checked(&sorted, count + 1);
-        assert!(known == Some(parallel::threads() > 1) || (known.is_some() && count < many));
+        assert_eq!(checked(&sorted, count + 1), Some(true), "{count}");
+        let shared = checked_by(&sorted, count + 1, false);
+        assert!(shared == Some(parallel::threads() > 1) || count < many);
         assert_eq!(checked(&sorted, count), None, "{count}");
         let places = (0..count).step_by(1 + count / if cfg!(miri) { 5 } else { 99 });
         for at in places.chain([count / 2 - 1, count / 2, count - 1]) {
@@ -83,9 +89,10 @@ fn tuples_checked(ids: &[i64], lens: &[usize]) -> (Option<bool>, bool) {
     let array = ArrayView2::from_shape((entries.len, lens.len()), ids).unwrap();
     let policy = Policy::Skip;
     let indices = Indices::of(&array);
-    let checked = indices.checked(&walk, false);
+    let [shared, checked] = [false, true].map(|alone| indices.checked(&walk, alone));
     let sorted = indices.are_sorted(&walk, policy);
     assert!(checked.is_none_or(|checked| checked.are_sorted(&walk, policy) == sorted));
+    assert!(shared.map(|shared| shared.sorted && !sorted) == checked.map(|_| false));
     assert!(!indices.are_sorted(&walk, Policy::Wrap), "several tuples select one target");
     (checked.map(|indices| indices.sorted), sorted)
 }
@@ -95,9 +102,9 @@ fn tuples_checked(ids: &[i64], lens: &[usize]) -> (Option<bool>, bool) {
 #[test]
 fn tuples_that_are_sorted_are_known_to_be() {
     let some = if cfg!(miri) { 50 } else { 2_000 };
-    let many = if cfg!(miri) { some } else { threshold(300_000, some) };
+    let many = if cfg!(miri) { some } else { threshold(150_000, some) };
     for (lens, count) in [
-        (&[2, 300_000][..], many),
+        (&[2, 150_000][..], many),
         (&[90, 50, 100], some),
         (&[4, 50, 20, 100], some),
         (&[2, 3, 5, 300, 70], some),
@@ -116,11 +123,9 @@ fn tuples_that_are_sorted_are_known_to_be() {
                 ordinal /= len;
             }
         }
-        // Few tuples, or those for one thread, need not be known to be sorted.
-        let few = count < many || parallel::threads() == 1 || cfg!(miri);
         let is_expected = |ids: &[i64], expected: bool| {
             let (known, sorted) = tuples_checked(ids, lens);
-            known == Some(sorted) && (sorted == expected || (few && !sorted))
+            known == Some(sorted) && sorted == expected
         };
         assert!(is_expected(&ids, true), "{count} tuples of {lens:?}");
         let positions = |ids: &[i64], entry: usize| -> Vec<i64> {
