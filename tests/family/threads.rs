@@ -228,6 +228,23 @@ fn sorted_indices_beside_the_target() {
     }
 }
 
+/// Halves in so many targets that few updates share one: those of a target follow each other across the
+/// borders of chunks and of threads' shares.
+#[test]
+#[cfg(feature = "half")]
+fn sorted_halves_in_many_targets() {
+    const APART: i64 = 40;
+    let apart = |indices: &ArrayD<i64>| indices.mapv(|index| index * APART);
+    let cases: Vec<_> = sorted_cases().iter().step_by(4).map(apart).collect();
+    let shape = [SORTED[1] * APART as usize];
+    let kind = Kind::Slices { axis: 0, batch_dims: 0 };
+    let sums = [Reduction::Sum, Reduction::Mean];
+    sorted_into::<half::f16>(&cases, (kind, &shape), &sums, true);
+    sorted_into::<half::bf16>(&cases, (kind, &shape), &[Reduction::Sub, Reduction::Prod], true);
+    sorted_into::<half::bf16>(&cases[..1], (kind, &shape), &sums, false);
+    sorted_into::<half::f16>(&cases[..1], (kind, &shape), &[Reduction::Prod], false);
+}
+
 /// Indices that lie apart: as many beside each other, of which half lie between them, are sorted, too,
 /// but in bounds.
 #[test]

@@ -231,6 +231,37 @@ fn lanes_that_alternate() {
     of_lanes_that_alternate::<half::f16>(Reduction::Max);
 }
 
+/// Sorted indices of so many targets that few updates share one: some runs of a target are longer than a
+/// chunk, and the last indices are out of bounds.
+#[cfg(feature = "half")]
+fn in_order<A: Reduce>() {
+    let runs = [1, 2, 1, 1, 1500, 3, 1, 700, 1, 1, 4];
+    let sorted: Vec<i64> = (runs.iter().enumerate())
+        .flat_map(|(at, &run)| std::iter::repeat_n(4 * at as i64, run))
+        .collect();
+    let indices = aview1(&sorted).into_dyn();
+    let updates: ArrayD<A> = array_of(&[sorted.len()], 3);
+    for targets in [41, 40, 20_000] {
+        let data: ArrayD<A> = array_of(&[targets], 2);
+        for reduction in REDUCTIONS {
+            for use_init_val in [true, false] {
+                let mode = OutOfBounds::Skip;
+                let scatter = oracle::Scatter { axis: 0, reduction, use_init_val, mode };
+                let target = (&data, &Layout::all(1)[..]);
+                in_place_as_the_formula(target, &indices, &updates.view(), &scatter);
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg(feature = "half")]
+#[cfg_attr(miri, ignore = "minutes")]
+fn sorted_halves() {
+    in_order::<half::f16>();
+    in_order::<half::bf16>();
+}
+
 macro_rules! of_all_shapes {
     ($($name:ident: $element:ty;)*) => {$(
         #[test]
