@@ -14,7 +14,7 @@ use crate::common::{
 };
 
 /// Kinds of index, the shape of the array that they select in, and that of the indices.
-fn cases() -> [(Kind, &'static [usize], &'static [usize]); 6] {
+fn cases() -> [(Kind, &'static [usize], &'static [usize]); 7] {
     let along = |axis| Kind::Slices { axis, batch_dims: 0 };
     let pairs = Kind::Tuples { batch_dims: 0 };
     [
@@ -22,6 +22,8 @@ fn cases() -> [(Kind, &'static [usize], &'static [usize]); 6] {
         (along(0), &[30, 17], &[8, 30]),
         (along(1), &[9, 20, 16], &[180]),
         (along(0), &[3, 40], &[40]),
+        // Transposed, few elements of each of the innermost rows.
+        (along(0), &[3, 2, 1100], &[4]),
         (pairs, &[5, 6, 33], &[280, 2]),
         (Kind::Elements { axis: 0 }, &[6, 50], &[60, 50]),
     ]
