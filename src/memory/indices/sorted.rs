@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use super::{CHUNK, Component, Indices, Walk};
 use crate::index::Policy;
 use crate::memory::buffer::Buffer;
+use crate::memory::walk::Loop;
 use crate::parallel::{self, Cost};
 use crate::sync::AtomicBool;
 
@@ -41,15 +42,23 @@ impl Indices<'_> {
         }
     }
 
-    /// Whether the first indices of a walk's innermost loop over entries are sorted; if they are,
-    /// the others mostly are too.
+    /// Whether the first indices of a walk's innermost loop over entries are sorted, or, if it is short,
+    /// those of its first iterations of the loop around; if they are, the others mostly are too.
     pub(in crate::memory) fn begin_sorted(&self, walk: &Walk) -> bool {
-        let Some(run) = walk.nest().last().filter(|run| run.len >= FIRST) else { return false };
-        // SAFETY: the lane is a loop of the walk over the indices' own axes, which stays in them.
-        #[allow(unsafe_code)]
-        unsafe {
-            (self.kind.all_sorted)(self.lane(walk.base.indices, run.step.indices), FIRST)
-        }
+        let Some((run, around)) = walk.nest().split_last().filter(|(run, _)| run.len > 1) else {
+            return false;
+        };
+        let around = around.last().copied().unwrap_or(Loop::ONCE);
+        let (count, lanes) = (run.len.min(FIRST), FIRST.div_ceil(run.len));
+        lanes <= around.len
+            && (0..lanes).all(|lane| {
+                let first = walk.base.after(lane, around.step).indices;
+                // SAFETY: the lane is a loop of the walk over the indices' own axes, which stays in them.
+                #[allow(unsafe_code)]
+                unsafe {
+                    (self.kind.all_sorted)(self.lane(first, run.step.indices), count)
+                }
+            })
     }
 
     /// The same indices, if all are in bounds of the axes along which their numbers select. If several
