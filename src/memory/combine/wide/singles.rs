@@ -34,17 +34,23 @@ impl Marks {
     }
 
     /// Moves updates to the front that need no sorting, since no other update has their target, and
-    /// returns their number: those that alone have their mark, in their order, or all updates if they
-    /// are sorted already and no two have the same target.
-    pub(super) fn singles<K: Key>(&mut self, keys: &mut [K], bits: u32) -> usize {
-        if keys.len() < FEWEST || self.most == 0 {
-            return 0;
+    /// returns their number: those that alone have their mark, in their order, or all single ones where
+    /// updates are sorted, or so few that they are sorted first. Of these either all are single or none
+    /// unless there is memory for as many `others`.
+    pub(super) fn singles<K: Key>(
+        &mut self,
+        keys: &mut [K],
+        others: Option<&mut Vec<K>>,
+        bits: u32,
+    ) -> usize {
+        let few = keys.len() < FEWEST || self.most == 0;
+        if few {
+            keys.sort_unstable();
+        }
+        if few || keys.is_sorted() {
+            return singles_of_sorted(keys, others, bits);
         }
         let target = |key: K| key.parts(bits).0;
-        if keys.is_sorted() {
-            let distinct = keys.windows(2).all(|pair| target(pair[0]) < target(pair[1]));
-            return if distinct { keys.len() } else { 0 };
-        }
         let count = words(keys.len()).min(self.most);
         self.words.clear();
         self.words.resize(count, [0; 2]);
@@ -70,6 +76,31 @@ impl Marks {
     }
 }
 
+/// [`Marks::singles`] of sorted updates; the others stay sorted.
+fn singles_of_sorted<K: Key>(keys: &mut [K], others: Option<&mut Vec<K>>, bits: u32) -> usize {
+    let target = |key: &K| key.parts(bits).0;
+    let repeated = keys.windows(2).filter(|pair| target(&pair[0]) == target(&pair[1])).count();
+    let others = match others.filter(|_| repeated <= keys.len() / 4) {
+        _ if repeated == 0 => return keys.len(),
+        Some(others) => others,
+        None => return 0,
+    };
+    others.clear();
+    let (mut singles, mut before) = (0, None);
+    for at in 0..keys.len() {
+        let (key, this) = (keys[at], target(&keys[at]));
+        if before == Some(this) || keys.get(at + 1).map(target) == Some(this) {
+            others.push(key);
+        } else {
+            keys[singles] = key;
+            singles += 1;
+        }
+        before = Some(this);
+    }
+    keys[singles..].copy_from_slice(others);
+    singles
+}
+
 /// The number of pairs of words with marks for `updates` updates, a power of two.
 fn words(updates: usize) -> usize {
     updates.saturating_mul(PER_UPDATE).div_ceil(64).next_power_of_two()
@@ -92,7 +123,7 @@ mod tests {
                 .collect();
             let before = keys.clone();
             let mut marks = Marks::new(count).unwrap();
-            let singles = marks.singles(&mut keys, bits);
+            let singles = marks.singles(&mut keys, Some(&mut Vec::new()), bits);
             let target = |key: &u64| key.parts(bits).0;
             let (first, rest) = keys.split_at(singles);
             if !before.is_sorted() {
@@ -118,7 +149,10 @@ mod tests {
             let mut keys: Vec<u64> =
                 (0..200).map(|number| Key::new(number / per_target, number as usize, 20)).collect();
             let before = keys.clone();
-            assert_eq!(Marks::new(200).unwrap().singles(&mut keys, 20), singles);
+            assert_eq!(
+                Marks::new(200).unwrap().singles(&mut keys, Some(&mut Vec::new()), 20),
+                singles
+            );
             assert_eq!(keys, before);
         }
     }
