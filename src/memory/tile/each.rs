@@ -122,17 +122,21 @@ impl Tile<'_> {
         let (Places::Every(step), Some(way)) = (self.places, self.way(action)) else {
             return false;
         };
-        let run = || match way {
+        if HERE {
+            self.each_by(way, step, visit);
+        } else {
+            apart(|| self.each_by(way, step, visit));
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn each_by(&self, way: Way, step: isize, visit: &impl Fn(*mut u8, *mut u8)) {
+        match way {
             Way::Prefetching(ahead) => self.each_prefetching(step, ahead, visit),
             Way::ByEntry => self.each_by_entry(step, visit),
             Way::Plain => self.each_plain(step, visit),
-        };
-        if HERE {
-            run();
-        } else {
-            apart(run);
         }
-        true
     }
 
     /// The way of [`each_of_many`](Self::each_of_many) for this tile.
