@@ -50,10 +50,10 @@ impl<A: Copy, U: Copy, F: Fn(A, U) -> A + Copy> Combine<A, U> for F {
 pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Combine<A, U>) {
     let short = are_short::<A>(tile);
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if let Some(avx2) = cpu::Avx2::detect().filter(|_| !short) {
-        // SAFETY: the caller's promise, and rows have `BLOCK` bytes or more (`!short`); the
-        // processor has AVX2, as the proof says.
-        return unsafe { rows_by_avx2(avx2, tile, combine) };
+    if let Some(avx2) = cpu::Avx2::detect() {
+        // SAFETY: the caller's promise, and rows have `BLOCK` bytes or more unless they are `short`;
+        // the processor has AVX2, as the proof says.
+        return unsafe { rows_by_avx2(avx2, tile, short, combine) };
     }
     // Without AVX2, vectors of x86-64 have 16 bytes.
     let short = short || cfg!(all(target_arch = "x86_64", not(miri)));
@@ -89,21 +89,22 @@ pub(super) fn are_short<A>(tile: &Tile<'_>) -> bool {
     tile.inner.len * size_of::<A>() < BLOCK
 }
 
-/// [`rows`], compiled for AVX2. A function of its own rather than a closure for `Avx2::call`: the
+/// [`in_blocks`], compiled for AVX2. A function of its own rather than a closure for `Avx2::call`: the
 /// compiler would not inline all closures inside that closure, and compile some without AVX2.
 ///
 /// # Safety
-/// That of [`rows`], of [`BLOCK`] bytes.
+/// That of [`in_blocks`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code)]
 #[target_feature(enable = "avx2")]
 unsafe fn rows_by_avx2<A: Copy, U: Copy>(
     _proof: cpu::Avx2,
     tile: &Tile<'_>,
+    short: bool,
     combine: impl Combine<A, U>,
 ) {
     // SAFETY: the caller's promise.
-    unsafe { rows::<A, U, BLOCK>(tile, combine) }
+    unsafe { in_blocks(tile, short, combine) }
 }
 
 /// Combines rows that are contiguous in both arrays, in blocks of `BYTES` bytes of the target.

@@ -22,6 +22,7 @@ const ENTRIES: usize = threshold(8, 6);
 const SHORT: usize = threshold(16, 3);
 
 /// How [`Tile::each`] runs many iterations of the outer loop.
+#[derive(Clone, Copy)]
 enum Way {
     /// With a prefetch of what is selected that many iterations later: iterations are far from each
     /// other and together select in much memory.
