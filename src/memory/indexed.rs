@@ -92,6 +92,8 @@ struct Chunk {
     gaps: bool,
     /// The distance in bytes from each offset to the next, if no index is read in between; else 0.
     offset_step: isize,
+    /// The run of which the entries are several iterations, if each is worth a tile of its own.
+    tiles: Option<Loop>,
     /// The indices that are read after this chunk.
     next: NextIndices,
 }
@@ -244,7 +246,8 @@ impl Run<'_> {
             let next = NextIndices { start: next, step: run.step.indices };
             let offset_step = offset_step(&run);
             let place_step = Some(run.step.listed);
-            self.chunk(Chunk { base: at, place_step, gaps, offset_step, next }, buffers, part);
+            let chunk = Chunk { base: at, place_step, gaps, offset_step, tiles: None, next };
+            self.chunk(chunk, buffers, part);
         }
     }
 
@@ -276,13 +279,32 @@ impl Run<'_> {
         if tile.offsets.is_empty() || part.shared.is_empty() {
             return;
         }
+        let Some(run) = chunk.tiles.filter(|_| part.targets.is_none()) else {
+            return self.shared_tile(&mut tile, chunk.gaps, part);
+        };
+        for (number, offsets) in tile.offsets.chunks(run.len).enumerate() {
+            let mut tile = Tile {
+                listed: tile.listed.wrapping_offset(tile.places.at(number * run.len)),
+                offsets,
+                places: Places::Every(run.step.listed),
+                offset_step: run.step.selected,
+                ..tile
+            };
+            self.shared_tile(&mut tile, chunk.gaps, part);
+        }
+    }
+
+    /// Hands a tile to the kernel in each iteration of the shared loops.
+    #[inline(always)]
+    fn shared_tile(&self, tile: &mut Tile<'_>, gaps: bool, part: &Part) {
+        let walk = self.walk;
         if walk.shared().is_empty() {
             if walk.is_far() {
                 tile.prefetch_selected();
             }
-            return self.tile(&tile, chunk.gaps);
+            return self.tile(tile, gaps);
         }
-        self.each_shared(&mut tile, chunk.gaps, part.shared.clone());
+        self.each_shared(tile, gaps, part.shared.clone());
     }
 
     /// Hands a tile to the kernel in each of these iterations of the shared loops.

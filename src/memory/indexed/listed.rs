@@ -129,7 +129,8 @@ impl Run<'_> {
                 & buffers.places.extend_resolved(entries, &listed);
             assert!(inside, "lists of another walk");
             let (place_step, next) = (None, NextIndices::NONE);
-            let chunk = Chunk { base: walk.base, place_step, gaps: false, offset_step: 0, next };
+            let (base, gaps) = (walk.base, false);
+            let chunk = Chunk { base, place_step, gaps, offset_step: 0, tiles: None, next };
             self.shared(&chunk, &buffers, &whole);
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use super::{Buffers, Chunk, Part, Run};
+use super::{Buffers, Chunk, LONG_RUN, Part, Run};
 use crate::memory::indices::{CHUNK, add};
 use crate::memory::tile::NextIndices;
 use crate::memory::walk::{Cursor, FEW, Loop, Offsets};
@@ -63,6 +63,7 @@ impl Run<'_> {
         let ramp_step = outer.step.selected.wrapping_mul(few as isize);
         buffers.ramps.clear();
         buffers.ramps.extend_iterations(steps(few, |step| step.selected));
+        let tiles = (!run.reads_indices() && run.len >= LONG_RUN).then_some(*run);
         let mut cursor = Cursor::new(&nest[..around], base, entries.start / inside);
         while left > 0 {
             let (base, iterations) = cursor.take(left.min(chunk_iterations));
@@ -86,11 +87,8 @@ impl Run<'_> {
                 buffers.places.extend_iterations(steps(iterations, |step| step.listed));
             }
             let place_step = (!uneven).then_some(run.step.listed);
-            self.chunk(
-                Chunk { base, place_step, gaps, offset_step: 0, next: NextIndices::NONE },
-                buffers,
-                part,
-            );
+            let (next, offset_step) = (NextIndices::NONE, 0);
+            self.chunk(Chunk { base, place_step, gaps, offset_step, tiles, next }, buffers, part);
         }
     }
 
