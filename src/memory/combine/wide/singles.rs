@@ -133,7 +133,12 @@ mod tests {
                 let most = if marks.most > 0 { before.iter().filter(alone).count() } else { 0 };
                 assert!(singles * 5 >= most * 3);
             }
-            assert!(first.iter().map(|key| key.parts(bits).1).is_sorted());
+            let marked = marks.most > 0 && count >= FEWEST;
+            assert!(if marked {
+                first.iter().map(|key| key.parts(bits).1).is_sorted()
+            } else {
+                first.is_sorted() && rest.is_sorted()
+            });
             assert!(rest.len() == count - singles);
             keys.sort_unstable();
             let mut sorted = before;
@@ -154,6 +159,28 @@ mod tests {
                 singles
             );
             assert_eq!(keys, before);
+        }
+    }
+
+    /// Of sorted updates those whose targets have others come last, and all of them stay sorted; none
+    /// moves where there is no memory for others.
+    #[test]
+    fn few_of_sorted_updates_repeat() {
+        let targets: Vec<u64> =
+            (0..200).map(|number| number - u64::from(number % 50 == 7)).collect();
+        let keys = targets.iter().zip(0..).map(|(&target, number)| Key::new(target, number, 20));
+        let keys: Vec<u64> = keys.collect();
+        let alone =
+            |key: &u64| targets.iter().filter(|target| **target == key.parts(20).0).count() == 1;
+        for memory in [None, Some(&mut Vec::new())] {
+            let (expected, moves) = match memory {
+                Some(_) => (keys.iter().partition(|key| alone(key)), true),
+                None => ((Vec::new(), keys.clone()), false),
+            };
+            let mut moved = keys.clone();
+            let singles = Marks::new(200).unwrap().singles(&mut moved, memory, 20);
+            assert_eq!(singles, if moves { 192 } else { 0 });
+            assert_eq!(moved.split_at(singles), (&expected.0[..], &expected.1[..]));
         }
     }
 }
