@@ -16,7 +16,7 @@ use crate::memory::alloc::repeated;
 use crate::memory::combine::steps;
 use crate::memory::cpu::of_caches;
 use crate::memory::tile::Kernel;
-use crate::memory::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk};
+use crate::memory::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk, iterations};
 use crate::threshold::threshold;
 
 /// Largest size in bytes of the bins of one part, which are to stay in L2.
@@ -52,7 +52,7 @@ impl Bins {
         let width: usize = lanes.map(|level| level.len).product();
         let (components, count) = steps(&walk.components, size, width);
         let bytes = count.checked_mul(size).filter(|&bytes| bytes <= max_bytes())?;
-        let updates = walk.entries().saturating_mul(width);
+        let updates = iterations(&walk.loops);
         let many = updates >= MIN_UPDATES.saturating_mul(parts).saturating_mul(count);
         if parts < 2 || !many || !walk.loops.iter().all(entries_or_lanes) {
             return None;
