@@ -128,7 +128,7 @@ impl Kernels {
     /// Whether single elements need no slots where the updates of each target follow each other.
     pub(in crate::memory) fn uses_order(&self, reduction: Reduction) -> bool {
         let extent = Extent { updates: 1, rows: false, bits: 0 };
-        self.wide(reduction, extent).is_some_and(|wide| wide.in_order.is_some())
+        self.wide(reduction, extent).is_some_and(|wide| wide.uses_order())
     }
 
     /// Whether single elements are accumulated in slots although the element type itself serves:

@@ -14,6 +14,11 @@ use crate::memory::tile::{Kernel, Tile};
 use crate::memory::walk::{Order, Walk};
 use crate::parallel::{self, Cost};
 use crate::sync::{AtomicBool, Mutex};
+use crate::threshold::threshold;
+
+/// Targets for each update, at least, with which few updates share a target: the next update of a target
+/// waits for the one before.
+const FEW_REPEAT: usize = threshold(5, 2);
 
 /// The accumulator of the last target.
 pub(super) struct Accumulator {
@@ -47,9 +52,12 @@ impl Kernel for InOrder {
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }
 
-/// Reduces single elements of one lane whose indices are sorted, if they are. Returns whether all were
-/// in bounds, and `None` if nothing was done.
-pub(super) fn fold(building: &Building<'_>, run: InOrderRun) -> Option<bool> {
+/// Reduces `updates` single elements of one lane, if their indices are sorted, and few repeat. Returns
+/// whether all were in bounds, and `None` if nothing was done.
+pub(super) fn fold(building: &Building<'_>, run: InOrderRun, updates: usize) -> Option<bool> {
+    if building.targets() / FEW_REPEAT < updates {
+        return None;
+    }
     let loops = building.loops.iter().copied().filter(|level| level.len > 1).collect();
     let (walk, rest) = Walk::new(loops, building.components.clone(), Order::Selected(0));
     let one_lane =

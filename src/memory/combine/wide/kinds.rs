@@ -15,11 +15,13 @@
 //! to and from contiguous buffers is compiled once (`runs.rs`).
 
 use super::super::kernels::{self, Run};
+#[cfg(feature = "half")]
 use super::in_order::Accumulator;
 use super::integers::{self, Integer};
 use super::rows::Rows;
 use super::slots;
 use crate::memory::indices::elements::SingleRun;
+#[cfg(feature = "half")]
 use crate::memory::tile::Tile;
 use crate::reduction::{Divide, Reduction, Running, Widened};
 
@@ -74,9 +76,11 @@ pub(crate) struct OnceRun {
 ///
 /// # Safety
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
+#[cfg(feature = "half")]
 pub(super) type InOrderFn = unsafe fn(&Tile<'_>, &mut Accumulator, bool);
 
 /// An [`InOrderFn`].
+#[cfg(feature = "half")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InOrderRun(pub(super) InOrderFn);
 
@@ -111,7 +115,8 @@ pub(crate) struct Wide {
     /// mean is for the update and what the target holds.
     pub(in crate::memory::combine) once: Option<OnceRun>,
     /// Reduces single elements whose targets' updates follow each other, without slots.
-    pub(in crate::memory::combine) in_order: Option<InOrderRun>,
+    #[cfg(feature = "half")]
+    pub(super) in_order: Option<InOrderRun>,
 }
 
 impl Wide {
@@ -119,6 +124,14 @@ impl Wide {
     #[inline]
     pub(super) fn adds_elements(&self) -> bool {
         self.convert.is_none() && !self.adds_slots
+    }
+
+    /// Whether single elements need no slots where the updates of each target follow each other.
+    pub(in crate::memory::combine) fn uses_order(&self) -> bool {
+        #[cfg(feature = "half")]
+        return self.in_order.is_some();
+        #[cfg(not(feature = "half"))]
+        return false;
     }
 
     /// The size of what `add` adds to slots in bytes.
@@ -163,6 +176,7 @@ pub(crate) fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Wid
         divide_row: None,
         rows: None,
         once: None,
+        #[cfg(feature = "half")]
         in_order: None,
     })
 }
@@ -236,6 +250,7 @@ fn in_64_bits<A: Integer>() -> Option<Wide> {
         divide_row: Some(integers::divide_row),
         rows: A::ROWS,
         once: None,
+        #[cfg(feature = "half")]
         in_order: None,
     })
 }

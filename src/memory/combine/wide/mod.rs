@@ -23,6 +23,7 @@ mod counts;
 mod groups;
 #[cfg(feature = "half")]
 mod halves;
+#[cfg(feature = "half")]
 mod in_order;
 mod integers;
 mod kinds;
@@ -91,10 +92,6 @@ pub(in crate::memory) const WIDE_ROW: usize = 4;
 /// Rows of up to this many elements are converted side by side, and not row by row: 6,370 rows of
 /// two `bf16` among 4.7M take 460 us so, and 550 row by row.
 pub(in crate::memory) const SHORT_ROW: usize = 32;
-
-/// Targets for each update, at least, with which few updates share a target: the next update of a target
-/// waits for the one before.
-const FEW_REPEAT: usize = threshold(5, 2);
 
 /// A reduction that accumulates beside its target.
 ///
@@ -207,9 +204,11 @@ pub(in crate::memory) fn fold_wide(building: &Building<'_>) -> Result<bool> {
     let extent = |rows: bool| Extent { updates, rows, bits: building.size as u32 * 8 };
     let wide = |extent: Extent| building.kernels.wide(building.reduction, extent);
     let Some(by_element) = wide(extent(false)) else { return Ok(true) };
-    let in_order = by_element.in_order.filter(|_| building.targets() / FEW_REPEAT >= updates);
-    if let Some(inside) = in_order.and_then(|run| in_order::fold(building, run)) {
-        return Ok(inside);
+    #[cfg(feature = "half")]
+    if let Some(run) = by_element.in_order {
+        if let Some(inside) = in_order::fold(building, run, updates) {
+            return Ok(inside);
+        }
     }
     if let Some(rows) = RowsByTarget::of(building, &lanes, &by_element) {
         return rows.fold();
