@@ -22,16 +22,12 @@ const FEW_REPEAT: usize = threshold(5, 2);
 
 /// The accumulator of the last target.
 pub(super) struct Accumulator {
-    /// The address of the target, which is not read or written by it.
-    pub(super) target: *mut u8,
+    /// The address of the target, or 0 before the first.
+    pub(super) target: usize,
     pub(super) sum: f32,
     /// The number of values in the sum.
     pub(super) count: u32,
 }
-
-// SAFETY: the address is only compared with others.
-#[allow(unsafe_code)]
-unsafe impl Send for Accumulator {}
 
 /// The kernel of a part of the entries, which have no target in common with other parts.
 struct InOrder {
@@ -69,7 +65,7 @@ pub(super) fn fold(building: &Building<'_>, run: InOrderRun, updates: usize) -> 
     let parts = parallel::parts(cost).min(parallel::threads());
     let outside = AtomicBool::new(false);
     parallel::run(parts, &|part| {
-        let last = Accumulator { target: std::ptr::null_mut(), sum: 0.0, count: 0 };
+        let last = Accumulator { target: 0, sum: 0.0, count: 0 };
         let kernel = InOrder { run, init: building.init, last: Mutex::new(last) };
         let run = Run {
             walk: &walk,

@@ -190,13 +190,13 @@ unsafe fn run_in_order<F: Format, O: Operation, const MEAN: bool>(
         let pair = unsafe { [update.cast::<u16>().read(), next.cast::<u16>().read()] };
         let [update, next_held] = format.widen_pair(pair);
         let start = if init { held } else { O::IDENTITY };
-        (sum, count) = if to == before { (sum, count) } else { (start, initial) };
+        (sum, count) = if to.addr() == before { (sum, count) } else { (start, initial) };
         sum = O::default().of(sum, update);
         count = count.wrapping_add(1);
         let [result] = format.narrow([if MEAN { sum / count as f32 } else { sum }]);
         // SAFETY: see above.
         unsafe { to.cast::<u16>().write(result) };
-        (before, held) = (to, next_held);
+        (before, held) = (to.addr(), next_held);
     }
     *last = Accumulator { target: before, sum, count };
 }
