@@ -62,7 +62,7 @@ fn indices_that_are_sorted_are_known_to_be() {
         let shared = checked_by(&sorted, count + 1, false);
         assert!(shared == Some(parallel::threads() > 1) || count < many);
         assert_eq!(checked(&sorted, count), None, "{count}");
-        let places = (0..count).step_by(1 + count / if cfg!(miri) { 5 } else { 99 });
+        let places = (0..count).step_by(1 + count / if cfg!(miri) { 5 } else { 33 });
         for at in places.chain([count / 2 - 1, count / 2, count - 1]) {
             let mut ids = sorted.clone();
             ids[at] = if at == 0 { 3 } else { ids[at - 1] - 1 };
@@ -102,9 +102,9 @@ fn tuples_checked(ids: &[i64], lens: &[usize]) -> (Option<bool>, bool) {
 #[test]
 fn tuples_that_are_sorted_are_known_to_be() {
     let some = if cfg!(miri) { 50 } else { 2_000 };
-    let many = if cfg!(miri) { some } else { threshold(150_000, some) };
+    let many = if cfg!(miri) { some } else { threshold(60_000, some) };
     for (lens, count) in [
-        (&[2, 150_000][..], many),
+        (&[2, 60_000][..], many),
         (&[90, 50, 100], some),
         (&[4, 50, 20, 100], some),
         (&[2, 3, 5, 300, 70], some),
