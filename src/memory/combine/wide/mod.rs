@@ -14,7 +14,8 @@
 //!
 //! Where updates touch little of the target, they are sorted by target first,
 //! and only the targets that are touched have slots (`sparse.rs`). The updates of
-//! most rows are listed by target, too, and need no slots (`by_target.rs`).
+//! most rows are listed by target, too, and need no slots (`by_target.rs`), nor do
+//! halves by sorted indices of which few repeat (`in_order.rs`).
 
 mod adds;
 mod bits;
