@@ -131,6 +131,7 @@ impl Tile<'_> {
         true
     }
 
+    /// The loop of this way, compiled for the processor features of its caller, as no closure would be.
     #[inline(always)]
     fn each_by(&self, way: Way, step: isize, visit: &impl Fn(*mut u8, *mut u8)) {
         match way {
