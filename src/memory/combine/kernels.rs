@@ -98,11 +98,10 @@ impl Kernels {
     /// that accumulate beside their targets otherwise; `init` is whether the value that a target holds
     /// takes part.
     pub(in crate::memory) fn once(&self, reduction: Reduction, init: bool) -> Option<Once> {
-        let extent = Extent { updates: 1, rows: false, bits: 0 };
         // The mean of a single value is its sum.
         let reduction =
             if reduction == Reduction::Mean && !init { Reduction::Sum } else { reduction };
-        let OnceRun { run, cost_factor } = self.wide(reduction, extent)?.once?;
+        let OnceRun { run, cost_factor } = self.wide_of_singles(reduction)?.once?;
         let combine = Narrow { run, known: None, single: None, any_order: None, cost_factor };
         Some(Once { start: self.start(reduction).filter(|_| !init), combine })
     }
@@ -118,17 +117,20 @@ impl Kernels {
         (self.wide)(reduction, extent)
     }
 
+    /// [`wide`](Self::wide) for single elements, with few updates for each.
+    fn wide_of_singles(&self, reduction: Reduction) -> Option<Wide> {
+        self.wide(reduction, Extent { updates: 1, rows: false, bits: 0 })
+    }
+
     /// The size of a slot for single elements in bytes, with few updates for each; 0 if the reduction
     /// has none.
     pub(in crate::memory) fn slot_size(&self, reduction: Reduction) -> usize {
-        let extent = Extent { updates: 1, rows: false, bits: 0 };
-        self.wide(reduction, extent).map_or(0, |wide| wide.slot)
+        self.wide_of_singles(reduction).map_or(0, |wide| wide.slot)
     }
 
     /// Whether single elements need no slots where the updates of each target follow each other.
     pub(in crate::memory) fn uses_order(&self, reduction: Reduction) -> bool {
-        let extent = Extent { updates: 1, rows: false, bits: 0 };
-        self.wide(reduction, extent).is_some_and(|wide| wide.uses_order())
+        self.wide_of_singles(reduction).is_some_and(|wide| wide.uses_order())
     }
 
     /// Whether single elements are accumulated in slots although the element type itself serves:

@@ -79,10 +79,8 @@ pub(super) fn is_sparse(walk: &Walk, size: usize, beside: bool) -> bool {
     let steps = steps.chain(walk.loops.iter().map(|level| level.step.selected));
     let nearest = steps.map(isize::unsigned_abs).filter(|step| *step > 0).min();
     let apart = nearest.is_some_and(|step| step > size);
-    if beside && inside && apart && row >= VERY_LONG {
-        return targets >= entries(&walk.loops);
-    }
     let most_targets_per_update = match beside {
+        true if apart && inside && row >= VERY_LONG => 1,
         true if inside && row >= VERY_LONG => 2,
         // The accumulators of a long row cost more than sorting.
         true if row > combine::SHORT_ROW => 4,

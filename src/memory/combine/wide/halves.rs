@@ -165,7 +165,16 @@ impl Format for Bf16 {
 /// `f16`, converted one by one.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[derive(Clone, Copy)]
-pub(super) struct ScalarF16;
+struct ScalarF16;
+
+/// The conversions of `f16`, if the processor has those that it is compiled for.
+#[inline(always)]
+pub(super) fn f16_format() -> Option<impl Format> {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    return cpu::F16c::detect();
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    return Some(ScalarF16);
+}
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 impl Format for ScalarF16 {
@@ -259,11 +268,7 @@ unsafe fn fold_bf16<const PRODUCT: bool>(row: &Row<'_>, params: RowParams) {
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2,f16c"))]
 #[allow(unsafe_code)]
 unsafe fn fold_f16<const PRODUCT: bool>(row: &Row<'_>, params: RowParams) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    let format = cpu::F16c::detect();
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let format = Some(ScalarF16);
-    if let Some(format) = format {
+    if let Some(format) = f16_format() {
         // SAFETY: the caller's promise.
         unsafe { fold_row(HalfRows::<_, PRODUCT> { format, params }, row) }
     }

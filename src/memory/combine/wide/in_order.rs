@@ -9,7 +9,6 @@
 
 use super::Building;
 use super::kinds::InOrderRun;
-use crate::memory::indexed::Run;
 use crate::memory::tile::{Kernel, Tile};
 use crate::memory::walk::{Order, Walk};
 use crate::parallel::{self, Cost};
@@ -67,17 +66,8 @@ pub(super) fn fold(building: &Building<'_>, run: InOrderRun, updates: usize) -> 
     parallel::run(parts, &|part| {
         let last = Accumulator { target: 0, sum: 0.0, count: 0 };
         let kernel = InOrder { run, init: building.init, last: Mutex::new(last) };
-        let run = Run {
-            walk: &walk,
-            indices: Some(&building.indices),
-            policy: building.policy,
-            selected: building.target,
-            listed: building.updates.cast_mut(),
-            size: building.size,
-            kernel: &kernel,
-            spread: false,
-            outside: &outside,
-        };
+        let arrays = (building.target, building.updates, building.size);
+        let run = building.run(&walk, arrays, &kernel, &outside);
         // SAFETY: the loops are those over these arrays, of whose elements the kernel is (invariant of
         // `Building`), and indices are sorted, so that parts have no target in common.
         #[allow(unsafe_code)]

@@ -134,6 +134,28 @@ impl Building<'_> {
         self.loops.iter().copied().filter(|level| level.entries)
     }
 
+    /// A kernel that is to run along a walk over `selected` and `listed`, whose elements have `size`
+    /// bytes.
+    fn run<'r>(
+        &'r self,
+        walk: &'r Walk,
+        (selected, listed, size): (*mut u8, *const u8, usize),
+        kernel: &'r dyn Kernel,
+        outside: &'r AtomicBool,
+    ) -> Run<'r> {
+        Run {
+            walk,
+            indices: Some(&self.indices),
+            policy: self.policy,
+            selected,
+            listed: listed.cast_mut(),
+            size,
+            kernel,
+            spread: walk.is_spread(),
+            outside,
+        }
+    }
+
     /// Runs a kernel over `selected` and `listed`, whose elements have `size` bytes, from the
     /// place `from` on; where indices are sorted, in as many as `parts` parts, which have no selected
     /// element in common. Returns false if the policy refuses an index out of bounds.
@@ -157,17 +179,7 @@ impl Building<'_> {
         let outside = AtomicBool::new(false);
         for mut walk in std::iter::once(walk).chain(rest.map(|rest| *rest)) {
             walk.base = walk.base.after(1, from);
-            let run = Run {
-                walk: &walk,
-                indices: Some(&self.indices),
-                policy: self.policy,
-                selected,
-                listed: listed.cast_mut(),
-                size,
-                kernel,
-                spread: walk.is_spread(),
-                outside: &outside,
-            };
+            let run = self.run(&walk, (selected, listed, size), kernel, &outside);
             let sorted = parts > 1 && self.indices.are_sorted(&walk, self.policy);
             let (cut, parts) = if sorted { (Cut::Segments, parts) } else { (Cut::Entries(1), 1) };
             // SAFETY: the caller's promise: loops over two arrays, of which the
@@ -206,10 +218,9 @@ pub(in crate::memory) fn fold_wide(building: &Building<'_>) -> Result<bool> {
     let wide = |extent: Extent| building.kernels.wide(building.reduction, extent);
     let Some(by_element) = wide(extent(false)) else { return Ok(true) };
     #[cfg(feature = "half")]
-    if let Some(run) = by_element.in_order {
-        if let Some(inside) = in_order::fold(building, run, updates) {
-            return Ok(inside);
-        }
+    if let Some(inside) = by_element.in_order.and_then(|run| in_order::fold(building, run, updates))
+    {
+        return Ok(inside);
     }
     if let Some(rows) = RowsByTarget::of(building, &lanes, &by_element) {
         return rows.fold();

@@ -4,16 +4,12 @@
 
 use half::{bf16, f16};
 
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
-use super::halves::ScalarF16;
-use super::halves::{Bf16, Format};
+use super::halves::{Bf16, Format, f16_format};
 use super::in_order::Accumulator;
 use super::kinds::{InOrderRun, OnceRun};
 use crate::memory::combine::apply::elements;
 use crate::memory::combine::kernels::Run;
 use crate::memory::combine::rows::{self, Combine};
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-use crate::memory::cpu;
 use crate::memory::tile::Tile;
 use crate::reduction::Reduction;
 
@@ -140,11 +136,7 @@ unsafe fn run<F: Format, O: Operation>(format: F, tile: &Tile<'_>) {
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2,f16c"))]
 #[allow(unsafe_code)]
 unsafe fn f16_once<O: Operation>(tile: &Tile<'_>) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    let format = cpu::F16c::detect();
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let format = Some(ScalarF16);
-    if let Some(format) = format {
+    if let Some(format) = f16_format() {
         // SAFETY: the caller's promise.
         unsafe { run::<_, O>(format, tile) }
     }
@@ -212,11 +204,7 @@ unsafe fn f16_in_order<O: Operation, const MEAN: bool>(
     last: &mut Accumulator,
     init: bool,
 ) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    let format = cpu::F16c::detect();
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let format = Some(ScalarF16);
-    if let Some(format) = format {
+    if let Some(format) = f16_format() {
         // SAFETY: the caller's promise.
         unsafe { run_in_order::<_, O, MEAN>(format, tile, last, init) }
     }

@@ -280,9 +280,8 @@ impl<'s> Sparse<'s> {
         let Collect { lowest, bits, evenly, .. } = *collect;
         let Ok(mut pending) = collect.pending.lock() else { return };
         let Pending { keys, places } = &mut *pending;
-        let mixed = row.len == 1 || row.len >= BLOCK;
+        let mixed = self.once.is_some() && (row.len == 1 || row.len >= BLOCK);
         let singles = marks.singles(keys, mixed.then_some(others), bits);
-        keys[singles..].sort_unstable();
         let pair = |&key: &K| {
             let (above, number) = key.parts(bits);
             let place = match evenly {
