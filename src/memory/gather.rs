@@ -265,9 +265,12 @@ fn cut(walk: &Walk, row: usize, parts: usize) -> (Cut, usize) {
         let near = |step: isize| step.unsigned_abs() < LINE;
         near(run.step.listed) || (!run.reads_indices() && near(run.step.selected))
     });
-    if shares_lines && is_chunk(walk.nest()) {
-        // A chunk of entries that share cache lines of an array is not cut if another loop can be: each
-        // part resolves all of its indices. Without indices, this transposes.
+    // Entries that select next to each other: each part of them would load all of the data.
+    let selects_lines = walk.components.iter().any(|component| component.len > 1)
+        && walk.components.iter().all(|component| component.step.unsigned_abs() < LINE);
+    if selects_lines || (shares_lines && is_chunk(walk.nest())) {
+        // Entries that share cache lines of an array are not cut if another loop can be: each part
+        // resolves all of their indices. Without indices, this transposes.
         lens[1..].rotate_left(1);
     }
     let enough = lens.iter().find(|(_, len)| *len >= 4 * parts);
