@@ -127,6 +127,14 @@ impl AddToSlots<'_> {
         unsafe {
             if let Some(step) = common_step(tile) {
                 self.convert(tile.listed, step, tile.outer.len * entries * row, stages, 0);
+            } else if lies_along_iterations(tile) {
+                let len = tile.outer.len * entries;
+                (every, places, inner) = (entries * size, size, len * size);
+                for number in 0..row {
+                    let by = tile.inner.listed.wrapping_mul(number as isize);
+                    let listed = tile.listed.wrapping_offset(by);
+                    self.convert(listed, wide.element as isize, len, stages, number * inner);
+                }
             } else if lies_across(tile) {
                 (every, places) = (size, tile.outer.len * size);
                 for entry in 0..entries {
@@ -262,6 +270,14 @@ fn iteration_step(tile: &Tile<'_>) -> Option<isize> {
         }
         _ => None,
     }
+}
+
+/// Whether updates are contiguous from one entry to the next and from one iteration of the outer loop to
+/// the next, but not along rows.
+fn lies_along_iterations(tile: &Tile<'_>) -> bool {
+    let entries = (tile.offsets.len() * tile.size) as isize;
+    let contiguous = matches!(tile.places, Places::Every(step) if step == tile.size as isize);
+    contiguous && tile.outer.len > 1 && tile.outer.listed == entries
 }
 
 /// Whether rows of one element are contiguous from one iteration of the outer loop to the next, and there

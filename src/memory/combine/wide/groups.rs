@@ -139,6 +139,10 @@ impl Group<'_> {
             *step = next as isize;
             next *= len;
         }
+        for axis in components.iter_mut().filter(|axis| axis.len == 1) {
+            // All updates have the same target (`SortKeys`).
+            axis.step = 0;
+        }
         (components, steps)
     }
 
