@@ -18,6 +18,7 @@ mod transfer;
 pub(super) use clone::{Clones, RollRows, RolledRows};
 use plain::PLAIN;
 pub(crate) use plain::is_plain;
+pub(in crate::memory) use strided::copy_strided;
 pub(crate) use transfer::Transfer;
 
 use super::combine::run_transposed;

@@ -122,6 +122,42 @@ unsafe fn rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     });
 }
 
+/// Copies a row of `len` elements of `size` bytes: each array is where its first element is, and the distance
+/// in bytes from one element to the next.
+///
+/// # Safety
+/// The distances are multiples of `size`; `len` elements can be read at these places of `from`, and
+/// written at those of `to`, and the two do not overlap.
+#[allow(unsafe_code)]
+pub(in crate::memory) unsafe fn copy_strided(
+    size: usize,
+    from: (*const u8, isize),
+    to: (*mut u8, isize),
+    len: usize,
+) {
+    macro_rules! of_size {
+        ($($size:literal)*) => {
+            match size {
+                $($size => {
+                    let [from_step, to_step] = [from.1, to.1].map(|step| step / $size);
+                    let (from, to) = (from.0.cast(), to.0.cast());
+                    // SAFETY: the caller's promise.
+                    unsafe {
+                        if to_step == 1 {
+                            let packing = packing::<$size>(from_step, len);
+                            pack_row::<$size>(packing, from, from_step, to, len);
+                        } else {
+                            copy_row_of_any_steps::<$size>(from, from_step, to, to_step, len);
+                        }
+                    }
+                })*
+                _ => unreachable!("{}", super::PLAIN),
+            }
+        };
+    }
+    of_size!(1 2 4 8 16);
+}
+
 /// Copies elements that are a constant number of elements apart to contiguous ones: `(from, to, len)`.
 type Packing<const N: usize> =
     unsafe fn(*const MaybeUninit<[u8; N]>, *mut MaybeUninit<[u8; N]>, usize);

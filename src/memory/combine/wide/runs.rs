@@ -3,6 +3,7 @@
 use std::mem::MaybeUninit;
 
 use super::kinds::Wide;
+use crate::memory::copy::copy_strided;
 use crate::threshold::threshold;
 
 /// Number of elements that are converted at once: few enough that the buffers stay in L1, beside
@@ -75,39 +76,8 @@ pub(super) unsafe fn contiguous(
         return from;
     }
     // SAFETY: the caller's promise.
-    unsafe { copy_strided(from, step, buffer, size as isize, size, len) };
+    unsafe { copy_strided(size, (from, step), (buffer, size as isize), len) };
     buffer
-}
-
-/// Copies `len` elements of `size` bytes, with a distance in bytes between those that are read and
-/// between those that are written.
-///
-/// # Safety
-/// `len` elements can be read at these places, and written, and the two do not overlap.
-#[allow(unsafe_code)]
-pub(super) unsafe fn copy_strided(
-    from: *const u8,
-    from_step: isize,
-    to: *mut u8,
-    to_step: isize,
-    size: usize,
-    len: usize,
-) {
-    macro_rules! of_size {
-        ($($size:literal)*) => {
-            match size {
-                $($size => for k in 0..len as isize {
-                    // SAFETY: the caller's promise, for element `k`.
-                    unsafe {
-                        let from = from.offset(k * from_step).cast::<[u8; $size]>();
-                        to.offset(k * to_step).cast::<[u8; $size]>().write(from.read());
-                    }
-                })*
-                _ => debug_assert!(false, "elements of {size} bytes"),
-            }
-        };
-    }
-    of_size!(1 2 4 8 16);
 }
 
 #[allow(unsafe_code)]
@@ -177,7 +147,7 @@ impl Wide {
                     (None, None) => to.copy_from_nonoverlapping(slots, count * self.slot),
                 }
                 if !dense {
-                    copy_strided(to, self.element as isize, target, step, self.element, count);
+                    copy_strided(self.element, (to, self.element as isize), (target, step), count);
                 }
             }
         }
