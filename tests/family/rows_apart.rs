@@ -14,7 +14,7 @@ use crate::common::{
 };
 
 /// Kinds of index, the shape of the array that they select in, and that of the indices.
-fn cases() -> [(Kind, &'static [usize], &'static [usize]); 7] {
+fn cases() -> [(Kind, &'static [usize], &'static [usize]); 9] {
     let along = |axis| Kind::Slices { axis, batch_dims: 0 };
     let pairs = Kind::Tuples { batch_dims: 0 };
     [
@@ -24,6 +24,9 @@ fn cases() -> [(Kind, &'static [usize], &'static [usize]); 7] {
         (along(0), &[3, 40], &[40]),
         // Transposed, few elements of each of the innermost rows.
         (along(0), &[3, 2, 1100], &[4]),
+        // Transposed, the updates of each of many pairs of rows are contiguous.
+        (along(2), &[2, 700, 1], &[3]),
+        (along(2), &[2, 700, 2], &[2]),
         (pairs, &[5, 6, 33], &[280, 2]),
         (Kind::Elements { axis: 0 }, &[6, 50], &[60, 50]),
     ]
