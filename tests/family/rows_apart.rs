@@ -14,7 +14,7 @@ use crate::common::{
 };
 
 /// Kinds of index, the shape of the array that they select in, and that of the indices.
-fn cases() -> [(Kind, &'static [usize], &'static [usize]); 9] {
+fn cases() -> [(Kind, &'static [usize], &'static [usize]); 10] {
     let along = |axis| Kind::Slices { axis, batch_dims: 0 };
     let pairs = Kind::Tuples { batch_dims: 0 };
     [
@@ -27,6 +27,8 @@ fn cases() -> [(Kind, &'static [usize], &'static [usize]); 9] {
         // Transposed, the updates of each of many pairs of rows are contiguous.
         (along(2), &[2, 700, 1], &[3]),
         (along(2), &[2, 700, 2], &[2]),
+        // Transposed, short rows beside each other.
+        (along(3), &[4, 5, 3, 90], &[31]),
         (pairs, &[5, 6, 33], &[280, 2]),
         (Kind::Elements { axis: 0 }, &[6, 50], &[60, 50]),
     ]

@@ -311,8 +311,7 @@ impl SlotPlan<'_> {
         // How many iterations fit, whose slots lie between those of the nearest updates.
         let room = |most, bytes| if beside.is_some() { spread(most, bytes) } else { most };
         let width = room(bytes / lane_bytes / nearest, lane_bytes).min(share(row, around));
-        // Bands of one width: a narrow one would cost as much as a whole one.
-        let width = if width < least { row.div_ceil((row / least).max(1)) } else { width.min(row) };
+        let width = evenly(row, width, least);
         // Lanes whose updates share cache lines are in one group: sums of 4 `bf16` each into a
         // transposed 256 x 1 x 512, of columns a power of two apart, 3.9 -> 0.42 ms.
         let near = |level: &Loop| (1..NEAR).contains(&level.step.listed.unsigned_abs());
@@ -329,7 +328,10 @@ impl SlotPlan<'_> {
             (outer, around) = (next, around / next.len);
             let inside = lane_bytes.saturating_mul(lanes);
             let most = room(separate_slot_bytes() / inside, inside / nearest);
-            depth = most.min(share(outer.len, around)).clamp(1, outer.len);
+            // A short row has a part of the cache lines of its targets, the next rows have the others.
+            let shares = self.inside && outer.step.selected.unsigned_abs() < NEAR;
+            let least = if shares { MIN_LANES.div_ceil(lanes) } else { 1 };
+            depth = evenly(outer.len, most.min(share(outer.len, around)), least);
             lanes *= depth;
         }
         let (blocks, bands) = (outer.len.div_ceil(depth), row.div_ceil(width));
@@ -420,6 +422,12 @@ impl SlotPlan<'_> {
         let row = Loop { len: width.min(self.row.len - band), ..self.row };
         Group { plan: self, at, loops, row, iteration, parts }
     }
+}
+
+/// The length of the parts of a loop of `len` iterations: `most`, or where that is less than `least`, as
+/// long as `least` and equally long, since a short part would cost as much as the others.
+fn evenly(len: usize, most: usize, least: usize) -> usize {
+    if most < least { len.div_ceil((len / least).max(1)) } else { most.min(len) }
 }
 
 /// The largest number up to `most`, and not much less, of which that many pieces of `bytes` bytes are not
