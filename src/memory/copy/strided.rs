@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use super::repeat;
 use crate::memory::cpu::{LINE, Rows, transpose, transposes, widely};
 use crate::memory::indices::elements::Action;
-use crate::memory::tile::{Places, Tile};
+use crate::memory::tile::{Places, Steps, Tile};
 use crate::memory::walk::lines_in_l1;
 use crate::threshold::threshold;
 
@@ -90,6 +90,35 @@ fn least_side(size: usize, step: isize, stay: bool) -> usize {
     }
 }
 
+/// The most elements of a row, and the fewest entries of a tile, with which elements are copied one by one.
+/// Rows of 8 take as long one way as the other, and so do rows of 2 and 3 that are written.
+const SHORT: usize = threshold(7, 5);
+const ENTRIES: usize = threshold(16, 3);
+
+/// Calls `run` with tiles of one element of each entry, which together are this one: a call for each of
+/// many short rows would take longer than its elements.
+///
+/// ```text
+/// for block of entries                 instead of        for k in entries
+///   for i in 0..6                                          for i in 0..6
+///     for k in block                                         output[k, i] = data[indices[k], i]
+///       output[k, i] = data[indices[k], i]
+/// ```
+fn by_element(tile: &Tile<'_>, run: &dyn Fn(&Tile<'_>)) {
+    /// Entries whose cache lines stay in L1.
+    const BLOCK: usize = threshold(256, 5);
+    let (inner, entries) = (tile.inner, tile.offsets.len());
+    for first in (0..entries).step_by(BLOCK) {
+        let block = tile.part(first..entries.min(first + BLOCK));
+        for number in 0..inner.len as isize {
+            let at = |step: isize| step.wrapping_mul(number);
+            let selected = block.selected.wrapping_offset(at(inner.selected));
+            let listed = block.listed.wrapping_offset(at(inner.listed));
+            run(&Tile { selected, listed, inner: Steps { len: 1, ..inner }, ..block });
+        }
+    }
+}
+
 /// Copies elements of `N` bytes, row by row.
 ///
 /// # Safety
@@ -97,12 +126,19 @@ fn least_side(size: usize, step: isize, stay: bool) -> usize {
 #[allow(unsafe_code)]
 unsafe fn rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     let len = tile.inner.len;
-    if len == 1 {
-        return tile.each(Action::of_copy::<GATHER>(), |selected, listed| {
+    let each = |tile: &Tile<'_>| {
+        tile.each(Action::of_copy::<GATHER>(), |selected, listed| {
             let (from, to) = from_to::<GATHER, _>(selected, listed);
             // SAFETY: the caller's promise, for each element.
             unsafe { from.cast_const().copy_to_nonoverlapping(to, N) };
         });
+    };
+    if len == 1 {
+        return each(tile);
+    }
+    let short = if GATHER { 2 } else { 4 }..=SHORT;
+    if short.contains(&len) && tile.outer.len == 1 && tile.offsets.len() >= ENTRIES {
+        return by_element(tile, &each);
     }
     // In elements: steps are multiples of an element's size.
     let steps = [tile.inner.selected, tile.inner.listed].map(|step| step / N as isize);
