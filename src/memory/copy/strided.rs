@@ -91,7 +91,7 @@ fn least_side(size: usize, step: isize, stay: bool) -> usize {
 }
 
 /// The most elements of a row, and the fewest entries of a tile, with which elements are copied one by one.
-/// Rows of 8 take as long one way as the other, and so do rows of 2 and 3 that are written.
+/// Rows of 8 take as long one way as the other; of 2 that are written 1.2 times as long so.
 const SHORT: usize = threshold(7, 5);
 const ENTRIES: usize = threshold(16, 3);
 

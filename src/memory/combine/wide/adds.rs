@@ -272,12 +272,16 @@ fn iteration_step(tile: &Tile<'_>) -> Option<isize> {
     }
 }
 
+/// Whether updates are contiguous from one entry to the next.
+fn entries_are_contiguous(tile: &Tile<'_>) -> bool {
+    matches!(tile.places, Places::Every(step) if step == tile.size as isize)
+}
+
 /// Whether updates are contiguous from one entry to the next and from one iteration of the outer loop to
 /// the next, but not along rows.
 fn lies_along_iterations(tile: &Tile<'_>) -> bool {
     let entries = (tile.offsets.len() * tile.size) as isize;
-    let contiguous = matches!(tile.places, Places::Every(step) if step == tile.size as isize);
-    contiguous && tile.outer.len > 1 && tile.outer.listed == entries
+    entries_are_contiguous(tile) && tile.outer.len > 1 && tile.outer.listed == entries
 }
 
 /// Whether rows of one element are contiguous from one iteration of the outer loop to the next, and there
@@ -291,8 +295,7 @@ fn lies_across(tile: &Tile<'_>) -> bool {
 /// Whether updates are contiguous from one entry to the next, and rows shorter than lists of entries: 300
 /// `f16` summed in each of 300 pairs of lanes that alternate in memory take 1690 us row by row, and 230 so.
 fn lies_along_entries(tile: &Tile<'_>) -> bool {
-    let contiguous = matches!(tile.places, Places::Every(step) if step == tile.size as isize);
-    contiguous && (2..tile.offsets.len()).contains(&tile.inner.len)
+    entries_are_contiguous(tile) && (2..tile.offsets.len()).contains(&tile.inner.len)
 }
 
 /// Makes slots (selected) empty.
