@@ -115,7 +115,7 @@ fn every_number_of_threads() {
     let pools = pools(1..=16);
     for shape in [[5, 50_000, 1], [140_000, 30_000, 1], [300, 3_000, 40]] {
         assert_reduced::<f32>(shape, &pools);
-        assert_reduced::<i32>(shape, &pools);
+        assert_reduced::<i32>(shape, &pools[1..4]);
     }
 }
 

@@ -79,17 +79,16 @@ fn place<V>(
     Ok(place.map(|place| place as usize))
 }
 
-/// The place that each index of one axis selects.
+/// The place that each index selects, of those along the axis that its position is given.
 fn places<V>(
     indices: &ArrayD<i128>,
-    axis: (usize, usize),
+    axis: impl Fn(&[usize]) -> (usize, usize),
     mode: &OutOfBounds<V>,
 ) -> Result<ArrayD<Option<usize>>> {
-    let mut places = ArrayD::from_elem(indices.raw_dim(), None);
-    for (position, &index) in indices.indexed_iter() {
-        places[&position] = place(index, axis, position.slice(), mode)?;
-    }
-    Ok(places)
+    let all = indices.indexed_iter();
+    let places: Result<Vec<_>> =
+        all.map(|(at, &index)| place(index, axis(at.slice()), at.slice(), mode)).collect();
+    Ok(ArrayD::from_shape_vec(indices.raw_dim(), places?).expect("one for each index"))
 }
 
 /// The place in data of each element that is gathered, and of each update that
@@ -103,77 +102,73 @@ pub(crate) fn selected<V>(
     indices: &ArrayD<i128>,
     mode: &OutOfBounds<V>,
 ) -> Result<Selected> {
+    let q = indices.shape();
+    let shape = updates_shape(kind, d, q)?;
     match kind {
-        Kind::Slices { axis, batch_dims } => slices(d, indices, axis, batch_dims, mode),
-        Kind::Elements { axis } => elements(d, indices, axis, mode),
-        Kind::Tuples { batch_dims } => tuples(d, indices, batch_dims, mode),
+        // `[p, i, r]` selects `[p, indices[p[..b], i], r]`.
+        Kind::Slices { axis, batch_dims } => {
+            let (axis, b) = (axis_of(axis, d.len())?, from_front(batch_dims, q.len(), i128::MAX)?);
+            let places = places(indices, |_| (axis, d[axis]), mode)?;
+            Ok(ArrayD::from_shape_fn(shape, |position| {
+                let (p, rest) = position.slice().split_at(axis);
+                let (i, r) = rest.split_at(q.len() - b);
+                places[&[&p[..b], i].concat()[..]].map(|k| [p, &[k], r].concat())
+            }))
+        }
+        // `[p, i, r]` selects `[p, indices[p, i, r], r]`.
+        Kind::Elements { axis } => {
+            let axis = axis_of(axis, d.len())?;
+            let places = places(indices, |_| (axis, d[axis]), mode)?;
+            let target = |(position, &place): (IxDyn, &Option<usize>)| {
+                let mut target = position.slice().to_vec();
+                target[axis] = place?;
+                Some(target)
+            };
+            let targets = places.indexed_iter().map(target).collect();
+            Ok(ArrayD::from_shape_vec(shape, targets).expect("one for each index"))
+        }
+        // `[p, t, r]` selects `[p, indices[p, t, 0], .., indices[p, t, k - 1], r]`.
+        Kind::Tuples { batch_dims } => {
+            let outer = q.len() - 1;
+            let b = from_front(batch_dims, q.len(), i128::MAX)?;
+            let places = places(indices, |at| (b + at[outer], d[b + at[outer]]), mode)?;
+            Ok(ArrayD::from_shape_fn(shape, |position| {
+                let (t, r) = position.slice().split_at(outer);
+                let tuple: Option<Vec<usize>> = (0..q[outer])
+                    .map(|component| places[&[t, &[component]].concat()[..]])
+                    .collect();
+                Some([&t[..b], &tuple?, r].concat())
+            }))
+        }
     }
 }
 
-/// `[p, i, r]` selects `[p, indices[p[..b], i], r]`.
-fn slices<V>(
-    d: &[usize],
-    indices: &ArrayD<i128>,
-    axis: i128,
-    batch_dims: i128,
-    mode: &OutOfBounds<V>,
-) -> Result<Selected> {
-    let q = indices.shape();
-    let axis = axis_of(axis, d.len())?;
-    let b = from_front(batch_dims, q.len(), d.len().min(q.len()) as i128)?;
-    require(b <= axis && d[..b] == q[..b])?;
-    let places = places(indices, (axis, d[axis]), mode)?;
-    let shape = [&d[..axis], &q[b..], &d[axis + 1..]].concat();
-    Ok(ArrayD::from_shape_fn(shape, |position| {
-        let (p, rest) = position.slice().split_at(axis);
-        let (i, r) = rest.split_at(q.len() - b);
-        places[&[&p[..b], i].concat()[..]].map(|k| [p, &[k], r].concat())
-    }))
-}
-
-/// `[p, i, r]` selects `[p, indices[p, i, r], r]`.
-fn elements<V>(
-    d: &[usize],
-    indices: &ArrayD<i128>,
-    axis: i128,
-    mode: &OutOfBounds<V>,
-) -> Result<Selected> {
-    let axis = axis_of(axis, d.len())?;
-    require(indices.ndim() == d.len())?;
-    require((0..d.len()).all(|k| k == axis || indices.shape()[k] <= d[k]))?;
-    let places = places(indices, (axis, d[axis]), mode)?;
-    Ok(ArrayD::from_shape_fn(indices.raw_dim(), |position: IxDyn| {
-        let mut target = position.slice().to_vec();
-        target[axis] = places[&position]?;
-        Some(target)
-    }))
-}
-
-/// `[p, t, r]` selects `[p, indices[p, t, 0], .., indices[p, t, k - 1], r]`.
-fn tuples<V>(
-    d: &[usize],
-    indices: &ArrayD<i128>,
-    batch_dims: i128,
-    mode: &OutOfBounds<V>,
-) -> Result<Selected> {
-    let q = indices.shape();
-    require(!q.is_empty())?;
-    let b = from_front(batch_dims, q.len(), q.len() as i128 - 1)?;
-    require(b <= d.len())?;
-    let (k, outer) = (q[q.len() - 1], q.len() - 1);
-    require(1 <= k && k <= d.len() - b && d[..b] == q[..b])?;
-    let mut places = ArrayD::from_elem(indices.raw_dim(), None);
-    for (position, &index) in indices.indexed_iter() {
-        let axis = b + position[outer];
-        places[&position] = place(index, (axis, d[axis]), position.slice(), mode)?;
+/// The shape of what indices of shape `q` select in data of shape `d`: of what is gathered, and
+/// of updates.
+pub(crate) fn updates_shape(kind: Kind, d: &[usize], q: &[usize]) -> Result<Vec<usize>> {
+    match kind {
+        Kind::Slices { axis, batch_dims } => {
+            let axis = axis_of(axis, d.len())?;
+            let b = from_front(batch_dims, q.len(), d.len().min(q.len()) as i128)?;
+            require(b <= axis && d[..b] == q[..b])?;
+            Ok([&d[..axis], &q[b..], &d[axis + 1..]].concat())
+        }
+        Kind::Elements { axis } => {
+            let axis = axis_of(axis, d.len())?;
+            require(q.len() == d.len())?;
+            require((0..d.len()).all(|k| k == axis || q[k] <= d[k]))?;
+            Ok(q.to_vec())
+        }
+        Kind::Tuples { batch_dims } => {
+            require(!q.is_empty())?;
+            let outer = q.len() - 1;
+            let b = from_front(batch_dims, q.len(), outer as i128)?;
+            require(b <= d.len())?;
+            let k = q[outer];
+            require(1 <= k && k <= d.len() - b && d[..b] == q[..b])?;
+            Ok([&q[..outer], &d[b + k..]].concat())
+        }
     }
-    let shape = [&q[..outer], &d[b + k..]].concat();
-    Ok(ArrayD::from_shape_fn(shape, |position| {
-        let (t, r) = position.slice().split_at(outer);
-        let tuple: Option<Vec<usize>> =
-            (0..k).map(|component| places[&[t, &[component]].concat()[..]]).collect();
-        Some([&t[..b], &tuple?, r].concat())
-    }))
 }
 
 /// Gathers of every kind: `output[i]` is what `i` selects of data.
@@ -231,7 +226,7 @@ fn write<A: Clone, U: Clone>(
 ) -> Result<ArrayD<A>> {
     require(!matches!(kind, Kind::Tuples { batch_dims } if batch_dims != 0))?;
     // What is wrong with the shapes is said before what is wrong with indices.
-    let shape = updates_shape(kind, data.shape(), indices)?;
+    let shape = updates_shape(kind, data.shape(), indices.shape())?;
     require(updates.ndim() == 0 || updates.shape() == shape)?;
     let selected = selected(kind, data.shape(), indices, mode)?;
     let mut lists = ArrayD::from_elem(data.raw_dim(), Vec::new());
@@ -246,17 +241,6 @@ fn write<A: Clone, U: Clone>(
         *old = combine(old, list);
     }
     Ok(output)
-}
-
-/// The shape that updates must have: that of what is gathered.
-pub(crate) fn updates_shape(
-    kind: Kind,
-    data: &[usize],
-    indices: &ArrayD<i128>,
-) -> Result<Vec<usize>> {
-    // Zeros are within bounds, or filled.
-    let zeros = ArrayD::zeros(indices.raw_dim());
-    Ok(selected(kind, data, &zeros, &OutOfBounds::Fill(()))?.shape().to_vec())
 }
 
 /// Scatter elements that overwrites: the last update wins.

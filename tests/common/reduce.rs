@@ -35,6 +35,7 @@ pub(crate) fn settled<A: Value, D: Dimension>(
     match reduction {
         Reduction::None => array.clone(),
         Reduction::Min | Reduction::Max if !A::COMPARED_WIDER => array.clone(),
+        _ if !A::HAS_NANS => array.clone(),
         _ => array.mapv(A::with_one_nan),
     }
 }

@@ -53,7 +53,7 @@ fn scatters() {
     let data = array_of::<f32>(&[70, 300], 1);
     for (kind, indices) in cases(70, 300, 500) {
         let wide = indices.mapv(i128::from);
-        let shape = oracle::updates_shape(kind, data.shape(), &wide).unwrap();
+        let shape = oracle::updates_shape(kind, data.shape(), wide.shape()).unwrap();
         let updates = array_of::<f32>(&shape, 2);
         for reduction in [Reduction::None, Reduction::Sum, Reduction::Mean] {
             let how = Reducing { reduction, use_init_val: true, mode: OutOfBounds::Error };
@@ -101,7 +101,7 @@ fn rows_beside<A: Reduce>() {
         let (end, mode) = if tuples { (12, OutOfBounds::Error) } else { (35, OutOfBounds::Skip) };
         let indices = ArrayD::from_shape_simple_fn(indices, || numbers.below(end) as i32 - 3);
         let wide = indices.mapv(i128::from);
-        let updates = oracle::updates_shape(kind, data.shape(), &wide.mapv(|_| 0)).unwrap();
+        let updates = oracle::updates_shape(kind, data.shape(), wide.shape()).unwrap();
         let updates = array_of::<A>(&updates, 2);
         for reduction in [Reduction::Sub, Reduction::Mean] {
             for use_init_val in [true, false] {
@@ -140,7 +140,7 @@ fn folds() {
     };
     for (kind, indices) in cases(70, 300, 500) {
         let wide = indices.mapv(i128::from);
-        let shape = oracle::updates_shape(kind, data.shape(), &wide).unwrap();
+        let shape = oracle::updates_shape(kind, data.shape(), wide.shape()).unwrap();
         let updates = array_of::<u8>(&shape, 2);
         let mode = OutOfBounds::Error;
         let expected = oracle::fold(kind, &data, &wide, &updates, &mode, rule).unwrap();

@@ -198,7 +198,7 @@ impl<A: Value, U: Value, I: Index> Scatter<A, U, I> {
         let indices = draw::indices::<I>(kind, &shape, &indices, wild, side, numbers);
         let wide = I::to_wide(&indices.contents());
         // Refused where the data has no axis to select along.
-        let updates = oracle::updates_shape(kind, &shape, &wide).unwrap_or_default();
+        let updates = oracle::updates_shape(kind, &shape, wide.shape()).unwrap_or_default();
         let many = updates.iter().product::<usize>().max(shape.iter().product()) >= MANY;
         let updates = if numbers.once_in(8) { vec![] } else { updates };
         let data = draw::laid(&array_of(&shape, numbers.next()), false, side, numbers);

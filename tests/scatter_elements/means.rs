@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use ndarray::{Array2, ArrayD, Axis, IxDyn, s};
+use ndarray::{Array2, s};
 use opkernels::{
     ReduceElement, Reduction, Scatter, ScatterElements, ScatterElementsExt, ScatterExt,
 };
@@ -51,13 +51,21 @@ where
 {
     let element = |value: i128| A::try_from(value).unwrap();
     let count = updates.len();
-    let column: ArrayD<A> =
-        updates.iter().map(|&update| element(update)).collect::<ndarray::Array1<A>>().into_dyn();
-    let lanes = column.broadcast(IxDyn(&[2, count])).unwrap().to_owned();
-    let column = column.insert_axis(Axis(1));
-    // Of what is reduced some columns at a time, and of what is not.
-    let rows = [5, if count < 1000 { 81 } else { 17 }]
-        .map(|width| column.broadcast(IxDyn(&[count, width])).unwrap().to_owned());
+    let column: Vec<A> = updates.iter().map(|&update| element(update)).collect();
+    let lanes = Array2::from_shape_vec((2, count), column.repeat(2)).unwrap();
+    // Of what is reduced some columns at a time, and of what is not; of many rows, one of both.
+    let widths: &[usize] = match count {
+        ..1000 => &[5, 81],
+        1000..10_000 => &[5, 17],
+        _ if count.is_multiple_of(2) => &[17],
+        _ => &[5],
+    };
+    let rows = widths.iter().map(|&width| {
+        let mut rows = Vec::with_capacity(count * width);
+        column.iter().for_each(|&update| rows.resize(rows.len() + width, update));
+        Array2::from_shape_vec((count, width), rows).unwrap()
+    });
+    let rows: Vec<_> = rows.collect();
     for init in [true, false] {
         let sum = updates.iter().sum::<i128>() + if init { held } else { 0 };
         let mean = element(sum.div_euclid(count as i128 + i128::from(init)));

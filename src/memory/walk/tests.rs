@@ -1,7 +1,5 @@
 //! All walks over a few small loops, compared with plain nested loops in row-major order.
 
-use std::collections::HashMap;
-
 use super::{
     Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, is_inside, iterations, merge,
 };
@@ -11,7 +9,13 @@ const ZERO: Offsets = Offsets::ZERO;
 /// The offsets of all iterations of nested loops in row-major order.
 fn places(loops: &[Loop], base: Offsets) -> Vec<Offsets> {
     let Some((first, rest)) = loops.split_first() else { return vec![base] };
-    (0..first.len).flat_map(|iteration| places(rest, base.after(iteration, first.step))).collect()
+    let inner = places(rest, ZERO);
+    let mut places = Vec::with_capacity(first.len * inner.len());
+    for iteration in 0..first.len {
+        let base = base.after(iteration, first.step);
+        places.extend(inner.iter().map(|&at| base.after(1, at)));
+    }
+    places
 }
 
 /// The offsets of all iterations of a walk in the order in which it runs.
@@ -76,12 +80,10 @@ fn loops(lens: &[usize], through: &[Through], selected: usize, listed: usize) ->
     (0..lens.len()).map(level).filter(|level| level.len > 1).collect()
 }
 
-/// For each target the offsets of its indices and updates, in the order in which they come.
-fn received(places: &[Offsets]) -> HashMap<isize, Vec<(isize, isize)>> {
-    let mut received: HashMap<_, Vec<_>> = HashMap::new();
-    for at in places {
-        received.entry(at.selected).or_default().push((at.indices, at.listed));
-    }
+/// The places by target, those of each in the order in which they come.
+fn received(places: &[Offsets]) -> Vec<Offsets> {
+    let mut received = places.to_vec();
+    received.sort_by_key(|at| at.selected);
     received
 }
 

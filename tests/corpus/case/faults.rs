@@ -234,7 +234,9 @@ fn panics<A: Fragile>(bytes: &mut Bytes<'_>) {
             });
         }
         write => {
-            let Ok(shape) = oracle::updates_shape(kind, contents.shape(), &wide) else { return };
+            let Ok(shape) = oracle::updates_shape(kind, contents.shape(), wide.shape()) else {
+                return;
+            };
             let updates = Input::<A>::of_values(&shape, bytes);
             let (values, u) = (updates.contents(), updates.view());
             let mode = OutOfBounds::Error;
@@ -309,7 +311,7 @@ fn refused(bytes: &mut Bytes<'_>) {
     }
     let reduction = REDUCTIONS[bytes.below(REDUCTIONS.len())];
     let how = Reducing { reduction, use_init_val: bytes.once_in(2), mode: OutOfBounds::Error };
-    let Ok(shape) = oracle::updates_shape(kind, contents.shape(), &wide) else { return };
+    let Ok(shape) = oracle::updates_shape(kind, contents.shape(), wide.shape()) else { return };
     let updates = Input::<f32>::of_values(&shape, bytes);
     let u = updates.view();
     let expected = oracle::reduce_of(kind, &contents, &wide, &updates.contents(), &how);

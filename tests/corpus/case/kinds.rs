@@ -244,7 +244,7 @@ fn plan<A: Value, I: Index>(
 /// Updates of the shape that they must have, of another, or a single one.
 fn updates<A: Value, I: Index>(given: &Given<A, I>, bytes: &mut Bytes<'_>) -> Input<A> {
     let (data, wide) = (given.data.view(), I::to_wide(&given.indices.contents()));
-    let shape = oracle::updates_shape(given.kind, data.shape(), &wide);
+    let shape = oracle::updates_shape(given.kind, data.shape(), wide.shape());
     let mut shape = shape.unwrap_or_else(|_| wide.shape().to_vec());
     match bytes.byte() {
         0..=3 if !shape.is_empty() => shape[0] += 1,
@@ -323,7 +323,7 @@ fn folds<A: Value, I: Index>(given: &Given<A, I>, mode: OutOfBounds, bytes: &mut
     let Given { kind, data, indices } = given;
     let texts = ArrayD::from_elem(data.view().raw_dim(), String::new());
     let wide = I::to_wide(&indices.contents());
-    let shape = oracle::updates_shape(*kind, texts.shape(), &wide);
+    let shape = oracle::updates_shape(*kind, texts.shape(), wide.shape());
     let Ok(shape) = shape else { return };
     let letters = Input::<u8>::of_values(&shape, bytes);
     let push = |text: &mut String, update: &u8| text.push(char::from(b'a' + update % 26));
