@@ -14,7 +14,7 @@ use crate::common::{
 };
 
 /// Kinds of index, the shape of the array that they select in, and that of the indices.
-fn cases() -> [(Kind, &'static [usize], &'static [usize]); 10] {
+fn cases() -> [(Kind, &'static [usize], &'static [usize]); 13] {
     let along = |axis| Kind::Slices { axis, batch_dims: 0 };
     let pairs = Kind::Tuples { batch_dims: 0 };
     [
@@ -27,6 +27,11 @@ fn cases() -> [(Kind, &'static [usize], &'static [usize]); 10] {
         // Transposed, the updates of each of many pairs of rows are contiguous.
         (along(2), &[2, 700, 1], &[3]),
         (along(2), &[2, 700, 2], &[2]),
+        // Transposed, the updates of each entry are contiguous along the outer loop, of few entries and
+        // of more; short rows are contiguous in the updates.
+        (along(1), &[2, 2, 700], &[8]),
+        (along(1), &[3, 3, 150], &[20]),
+        (along(1), &[150, 3, 3], &[30]),
         // Transposed, short rows beside each other.
         (along(3), &[4, 5, 3, 90], &[31]),
         (pairs, &[5, 6, 33], &[280, 2]),

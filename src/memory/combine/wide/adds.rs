@@ -8,6 +8,7 @@ use crate::memory::copy::rows;
 use crate::memory::indices::elements::{Action, BLOCK, Elements, Single, SingleRun};
 use crate::memory::tile::{Kernel, NextIndices, Places, Steps, Tile};
 use crate::memory::walk::Offsets;
+use crate::threshold::threshold;
 
 /// Adds updates (listed) to slots (selected): some updates at a time are converted
 /// to values, or to slots, in a buffer, and added from there by [`Wide::add`].
@@ -22,14 +23,16 @@ impl Kernel for AddToSlots<'_> {
             return unsafe { (wide.add)(tile) };
         }
         let (inner, outer) = (tile.inner, tile.outer);
-        let elements = tile.offsets.len().saturating_mul(inner.len).max(1);
-        if outer.len > 1 && elements <= STAGE / 2 {
-            let max_iterations = STAGE / elements;
-            for first in (0..outer.len).step_by(max_iterations) {
+        if let Some([iterations, entries]) = pieces(tile) {
+            for first in (0..outer.len).step_by(iterations) {
                 let (selected, listed) = tile.iteration(first);
-                let outer = Steps { len: max_iterations.min(outer.len - first), ..outer };
-                // SAFETY: the caller's promise, for some of the iterations.
-                unsafe { self.add_staged(&Tile { selected, listed, outer, ..*tile }) };
+                let outer = Steps { len: iterations.min(outer.len - first), ..outer };
+                let piece = Tile { selected, listed, outer, ..*tile };
+                let count = piece.offsets.len();
+                for first in (0..count).step_by(entries) {
+                    // SAFETY: the caller's promise, for some of the iterations and entries.
+                    unsafe { self.add_staged(&piece.part(first..count.min(first + entries))) };
+                }
             }
             return;
         }
@@ -136,19 +139,28 @@ impl AddToSlots<'_> {
                     self.convert(listed, wide.element as isize, len, stages, number * inner);
                 }
             } else if lies_across(tile) {
-                (every, places) = (size, tile.outer.len * size);
+                let len = tile.outer.len * row;
+                (every, places) = (row * size, len * size);
                 for entry in 0..entries {
                     let listed = tile.listed.wrapping_offset(tile.places.at(entry));
-                    let step = tile.outer.listed;
-                    self.convert(listed, step, tile.outer.len, stages, entry * places);
+                    self.convert(listed, wide.element as isize, len, stages, entry * places);
                 }
-            } else if lies_along_entries(tile) {
+            } else if lies_in_columns(tile) {
+                (every, inner) = (size, tile.outer.len * size);
+                places = row * inner;
+                for number in 0..entries * row {
+                    let by = tile.inner.listed.wrapping_mul((number % row) as isize);
+                    let by = by.wrapping_add(tile.places.at(number / row));
+                    let listed = tile.listed.wrapping_offset(by);
+                    self.convert(listed, tile.outer.listed, tile.outer.len, stages, number * inner);
+                }
+            } else if let Some(step) = step_of_columns(tile) {
                 (places, inner) = (size, entries * size);
                 for number in 0..tile.outer.len * row {
                     let (_, listed) = tile.iteration(number / row);
                     let by = tile.inner.listed.wrapping_mul((number % row) as isize);
                     let listed = listed.wrapping_offset(by);
-                    self.convert(listed, wide.element as isize, entries, stages, number * inner);
+                    self.convert(listed, step, entries, stages, number * inner);
                 }
             } else {
                 for number in 0..tile.outer.len {
@@ -249,6 +261,24 @@ impl AddToSlots<'_> {
     }
 }
 
+/// The numbers of iterations of the outer loop and of entries that are converted together, unless each
+/// iteration has enough updates: all entries of some iterations, or of many iterations, along which updates
+/// are contiguous, some.
+fn pieces(tile: &Tile<'_>) -> Option<[usize; 2]> {
+    /// Number of iterations, and the least of those, that are converted along the outer loop.
+    const ITERATIONS: usize = threshold(64, 4);
+    const LEAST: usize = threshold(16, 2);
+    let (entries, row) = (tile.offsets.len().max(1), tile.inner.len.max(1));
+    let elements = entries.saturating_mul(row);
+    // Entries share targets with those of other iterations unless these select others.
+    let along = tile.outer.selected != 0 && (follows_rows(tile) || follows_columns(tile));
+    let many = elements > STAGE / ITERATIONS && tile.outer.len >= LEAST;
+    if along && many && row <= STAGE / ITERATIONS {
+        return Some([ITERATIONS, STAGE / ITERATIONS / row]);
+    }
+    (tile.outer.len > 1 && elements <= STAGE / 2).then(|| [STAGE / elements, entries])
+}
+
 /// The distance in bytes between the updates of a tile, where all are evenly spaced from
 /// `tile.listed` on.
 fn common_step(tile: &Tile<'_>) -> Option<isize> {
@@ -284,18 +314,38 @@ fn lies_along_iterations(tile: &Tile<'_>) -> bool {
     entries_are_contiguous(tile) && tile.outer.len > 1 && tile.outer.listed == entries
 }
 
-/// Whether rows of one element are contiguous from one iteration of the outer loop to the next, and there
-/// are more of these than entries: 3 rows of 1.3M `f16` summed into two that alternate in memory take
-/// 24 ms iteration by iteration, and 2.6 entry by entry.
-fn lies_across(tile: &Tile<'_>) -> bool {
-    let contiguous = tile.inner.len == 1 && tile.outer.listed == tile.size as isize;
-    contiguous && tile.outer.len > tile.offsets.len()
+/// Whether the row of each entry continues that of the iteration of the outer loop before.
+fn follows_rows(tile: &Tile<'_>) -> bool {
+    let (size, Steps { len, listed, .. }) = (tile.size as isize, tile.inner);
+    (len == 1 || listed == size) && tile.outer.listed == size.wrapping_mul(len as isize)
 }
 
-/// Whether updates are contiguous from one entry to the next, and rows shorter than lists of entries: 300
-/// `f16` summed in each of 300 pairs of lanes that alternate in memory take 1690 us row by row, and 230 so.
-fn lies_along_entries(tile: &Tile<'_>) -> bool {
-    entries_are_contiguous(tile) && (2..tile.offsets.len()).contains(&tile.inner.len)
+/// Whether the elements of a column are contiguous from one iteration of the outer loop to the next.
+fn follows_columns(tile: &Tile<'_>) -> bool {
+    tile.outer.listed == tile.size as isize
+}
+
+/// Whether rows follow each other along the outer loop, and there are more iterations than entries: 3 rows
+/// of 1.3M `f16` summed into two that alternate in memory take 24 ms iteration by iteration, and 2.6 entry
+/// by entry.
+fn lies_across(tile: &Tile<'_>) -> bool {
+    follows_rows(tile) && tile.outer.len > tile.offsets.len()
+}
+
+/// The same of columns, which are longer than rows and lists of entries.
+fn lies_in_columns(tile: &Tile<'_>) -> bool {
+    follows_columns(tile) && tile.outer.len > tile.offsets.len().max(tile.inner.len)
+}
+
+/// The distance in bytes from one entry to the next, where rows are shorter than lists of entries, and if
+/// entries are not contiguous, very short: 300 `f16` summed in each of 300 pairs of lanes that alternate in
+/// memory take 1690 us row by row, and 230 so.
+fn step_of_columns(tile: &Tile<'_>) -> Option<isize> {
+    const SHORT: usize = 8;
+    let Places::Every(step) = tile.places else { return None };
+    let (row, entries) = (tile.inner.len, tile.offsets.len());
+    let pays = step == tile.size as isize || row <= SHORT;
+    (pays && (2..entries).contains(&row)).then_some(step)
 }
 
 /// Makes slots (selected) empty.
