@@ -14,7 +14,7 @@ use crate::common::{
 };
 
 /// Kinds of index, the shape of the array that they select in, and that of the indices.
-fn cases() -> [(Kind, &'static [usize], &'static [usize]); 13] {
+fn cases() -> [(Kind, &'static [usize], &'static [usize]); 16] {
     let along = |axis| Kind::Slices { axis, batch_dims: 0 };
     let pairs = Kind::Tuples { batch_dims: 0 };
     [
@@ -32,6 +32,10 @@ fn cases() -> [(Kind, &'static [usize], &'static [usize]); 13] {
         (along(1), &[2, 2, 700], &[8]),
         (along(1), &[3, 3, 150], &[20]),
         (along(1), &[150, 3, 3], &[30]),
+        // Transposed, two to four rows that are interleaved in the list.
+        (along(2), &[75, 2, 3], &[1]),
+        (along(2), &[83, 3, 3], &[2]),
+        (along(2), &[75, 4, 3], &[1]),
         // Transposed, short rows beside each other.
         (along(3), &[4, 5, 3, 90], &[31]),
         (pairs, &[5, 6, 33], &[280, 2]),

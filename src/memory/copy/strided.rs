@@ -34,6 +34,10 @@ fn from_to<const GATHER: bool, T>(selected: T, listed: T) -> (T, T) {
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
 #[allow(unsafe_code)]
 unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
+    if are_interleaved(tile, N) {
+        // SAFETY: the caller's promise.
+        return unsafe { interleaved_rows::<N, GATHER>(tile) };
+    }
     if let (true, Places::Every(every)) = (GATHER, tile.places) {
         if let Some(by_entry) = matrix_by_entry(tile, N, every) {
             // SAFETY: the caller's promise.
@@ -50,6 +54,73 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     }
     // SAFETY: the caller's promise, for each of the tiles.
     tile.with_long_rows(&|tile| unsafe { rows::<N, GATHER>(tile) });
+}
+
+/// Whether two to four elements of each entry, which are contiguous in the list and from one entry to the
+/// next, belong to as many rows, each of which is contiguous.
+fn are_interleaved(tile: &Tile<'_>, size: usize) -> bool {
+    let (inner, bytes) = (tile.inner, size as isize);
+    let dense = matches!(tile.places, Places::Every(every) if every == bytes * inner.len as isize);
+    (2..=4).contains(&inner.len)
+        && size <= 8
+        && inner.listed == bytes
+        && tile.offset_step == bytes
+        && tile.offsets.len() >= ENTRIES
+        && dense
+}
+
+/// Copies a tile whose rows [are interleaved](are_interleaved) in the list.
+///
+/// # Safety
+/// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for plain elements of `N` bytes.
+#[allow(unsafe_code)]
+unsafe fn interleaved_rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
+    let (inner, len) = (tile.inner, tile.offsets.len());
+    let width = inner.len as isize;
+    for iteration in 0..tile.outer.len {
+        let (selected, listed) = tile.iteration(iteration);
+        let first = selected.wrapping_offset(tile.offsets[0]);
+        let row = |k: isize| first.wrapping_offset(inner.selected.wrapping_mul(k)).cast();
+        let listed: *mut MaybeUninit<[u8; N]> = listed.cast();
+        // SAFETY: the caller's promise: rows of `len` elements, and their places in the list.
+        unsafe {
+            match inner.len {
+                _ if !GATHER => (0..width).for_each(|k| {
+                    let packing = packing(width, len);
+                    pack_row::<N>(packing, listed.offset(k), width, row(k), len);
+                }),
+                2 => interleave::<N, 2>([0, 1].map(|k| row(k).cast_const()), listed, len),
+                3 => interleave::<N, 3>([0, 1, 2].map(|k| row(k).cast_const()), listed, len),
+                _ => interleave::<N, 4>([0, 1, 2, 3].map(|k| row(k).cast_const()), listed, len),
+            }
+        }
+    }
+}
+
+/// Copies `len` elements of each of `W` rows, so that those of the same number follow each other: a loop
+/// that compilers vectorise.
+///
+/// # Safety
+/// `len` elements of `N` bytes can be read from each of `rows`, and `W` times as many be written to `to`,
+/// which overlaps none of them.
+#[allow(unsafe_code)]
+#[inline(never)]
+unsafe fn interleave<const N: usize, const W: usize>(
+    rows: [*const MaybeUninit<[u8; N]>; W],
+    to: *mut MaybeUninit<[u8; N]>,
+    len: usize,
+) {
+    widely(|| {
+        // Copied, so that the compiler knows that no store changes the addresses.
+        let (rows, to) = (rows, to);
+        for k in 0..len {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let elements = rows.map(|row| row.add(k).read());
+                to.add(k * W).cast::<[_; W]>().write(elements);
+            }
+        }
+    });
 }
 
 /// Whether the matrix of a gather's tile, which lies transposed in the list, has entries as its columns

@@ -76,6 +76,13 @@ pub(super) unsafe fn resolve<I: Meaning>(
             widest!(count, resolve_each(indices, component, policy, offsets));
         }
         let start = lane.start.cast::<I>();
+        if let (0, Some((first, others))) = (lane.step, offsets.split_first_mut()) {
+            // One index for all entries.
+            let slot = std::slice::from_mut(first);
+            let inside = resolve_each(std::iter::once(*start), component, policy, slot);
+            others.fill(*first);
+            return inside;
+        }
         let at = |k: usize| *start.wrapping_byte_offset(k as isize * lane.step);
         resolve_each((0..count).map(at), component, policy, offsets)
     }
