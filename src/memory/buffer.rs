@@ -56,6 +56,18 @@ impl<'b> Buffer<'b> {
         self.len += count;
     }
 
+    /// Replaces each offset by as many of its kind as `times` says.
+    #[inline]
+    pub(super) fn repeat_each(&mut self, times: usize) {
+        let len = self.len;
+        // From the last one on, so that none is overwritten before it is read.
+        for number in (0..len).rev() {
+            let slot = self.slots[number];
+            self.slots[number * times..][..times].fill(slot);
+        }
+        self.len = len * times;
+    }
+
     /// Appends the offset of each iteration of a loop nest, given the number of iterations and the
     /// step of each loop, outermost first. For two loops:
     ///

@@ -14,7 +14,7 @@ use crate::common::{
 };
 
 /// Kinds of index, the shape of the array that they select in, and that of the indices.
-fn cases() -> [(Kind, &'static [usize], &'static [usize]); 16] {
+fn cases() -> [(Kind, &'static [usize], &'static [usize]); 18] {
     let along = |axis| Kind::Slices { axis, batch_dims: 0 };
     let pairs = Kind::Tuples { batch_dims: 0 };
     [
@@ -36,6 +36,9 @@ fn cases() -> [(Kind, &'static [usize], &'static [usize]); 16] {
         (along(2), &[75, 2, 3], &[1]),
         (along(2), &[83, 3, 3], &[2]),
         (along(2), &[75, 4, 3], &[1]),
+        // Transposed, few entries of short rows in several iterations, and lanes inside a list.
+        (along(1), &[20, 9, 6, 2], &[5]),
+        (along(1), &[2, 80, 3], &[70]),
         // Transposed, short rows beside each other.
         (along(3), &[4, 5, 3, 90], &[31]),
         (pairs, &[5, 6, 33], &[280, 2]),

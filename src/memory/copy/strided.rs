@@ -165,6 +165,9 @@ fn least_side(size: usize, step: isize, stay: bool) -> usize {
 /// Rows of 8 take as long one way as the other; of 2 that are written 1.2 times as long so.
 const SHORT: usize = threshold(7, 5);
 const ENTRIES: usize = threshold(16, 3);
+/// Entries, of all iterations, whose cache lines stay in L1, and the fewest of one of several iterations.
+const BLOCK: usize = threshold(256, 5);
+const LEAST: usize = threshold(4, 2);
 
 /// Calls `run` with tiles of one element of each entry, which together are this one: a call for each of
 /// many short rows would take longer than its elements.
@@ -176,8 +179,6 @@ const ENTRIES: usize = threshold(16, 3);
 ///       output[k, i] = data[indices[k], i]
 /// ```
 fn by_element(tile: &Tile<'_>, run: &dyn Fn(&Tile<'_>)) {
-    /// Entries whose cache lines stay in L1.
-    const BLOCK: usize = threshold(256, 5);
     let (inner, entries) = (tile.inner, tile.offsets.len());
     for first in (0..entries).step_by(BLOCK) {
         let block = tile.part(first..entries.min(first + BLOCK));
@@ -208,7 +209,10 @@ unsafe fn rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
         return each(tile);
     }
     let short = if GATHER { 2 } else { 4 }..=SHORT;
-    if short.contains(&len) && tile.outer.len == 1 && tile.offsets.len() >= ENTRIES {
+    let (entries, iterations) = (tile.offsets.len(), tile.outer.len);
+    // Of several iterations, only few entries: lines of many would not stay in L1.
+    let few = iterations == 1 || entries.saturating_mul(iterations) <= BLOCK && entries >= LEAST;
+    if short.contains(&len) && few && entries * iterations >= ENTRIES {
         return by_element(tile, &each);
     }
     // In elements: steps are multiples of an element's size.

@@ -45,16 +45,22 @@ impl Run<'_> {
         };
         // The number of these loops, from the innermost on, that make one lane in an array: each
         // continues where the loop inside it ends.
-        let joined = |of: fn(&Offsets) -> isize| {
+        let joined = |loops: &[Loop], of: fn(&Offsets) -> isize| {
             let seamless = |pair: &&[Loop]| {
                 let (outer, inner) = (of(&pair[0].step), of(&pair[1].step));
                 inner.checked_mul(pair[1].len as isize) == Some(outer)
             };
             1 + loops.windows(2).rev().take_while(seamless).count()
         };
-        let (lane_loops, in_lane) = loops.split_at(loops.len() - joined(|step| step.indices));
-        let lane = Loop { len: in_lane.iter().map(|level| level.len).product(), ..*run };
-        let uneven = joined(|step| step.listed) < loops.len();
+        // Each index serves all iterations of the innermost loops that read none.
+        let repeating = loops[1..].iter().rev().take_while(|level| !level.reads_indices()).count();
+        let (reading, repeating) = loops.split_at(loops.len() - repeating);
+        let times = repeating.iter().map(|level| level.len).product::<usize>();
+        let inner = reading.last().unwrap_or(outer);
+        let in_lane = joined(reading, |step| step.indices);
+        let (lane_loops, in_lane) = reading.split_at(reading.len() - in_lane);
+        let lane = Loop { len: in_lane.iter().map(|level| level.len).product(), ..*inner };
+        let uneven = joined(loops, |step| step.listed) < loops.len();
         let mut left = entries.len() / inside;
         let chunk_iterations = (CHUNK / inside).min(outer.len).min(left);
         // `ramps` holds what the first few iterations add to offsets; the next few add the same and
@@ -69,14 +75,18 @@ impl Run<'_> {
             let (base, iterations) = cursor.take(left.min(chunk_iterations));
             left -= iterations;
             buffers.offsets.clear();
+            let count = iterations * inside / times;
             let gaps = if lane_loops.is_empty() {
-                self.resolve(base.indices, run, iterations * inside, buffers)
+                self.resolve(base.indices, &lane, count, buffers)
             } else {
-                self.resolve_each(lane_loops, &lane, base, iterations * inside / lane.len, buffers)
+                self.resolve_each(lane_loops, &lane, base, count / lane.len, buffers)
             };
             let Some(gaps) = gaps else {
                 return self.outside.store(true, Ordering::Relaxed);
             };
+            if times > 1 {
+                buffers.offsets.repeat_each(times);
+            }
             let mut by = 0;
             for offsets in buffers.offsets.values_mut().chunks_mut(few * inside) {
                 add(offsets, buffers.ramps.values(), by, gaps);
