@@ -9,6 +9,7 @@
 //!   it owns, and drops, the clones that exist when a `clone` panics.
 
 mod clone;
+mod interleave;
 mod plain;
 pub(super) mod rows;
 pub(super) mod stage;

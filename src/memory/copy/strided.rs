@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::repeat;
+use super::{interleave, repeat};
 use crate::memory::cpu::{LINE, Rows, transpose, transposes, widely};
 use crate::memory::indices::elements::Action;
 use crate::memory::tile::{Places, Steps, Tile};
@@ -34,9 +34,9 @@ fn from_to<const GATHER: bool, T>(selected: T, listed: T) -> (T, T) {
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
 #[allow(unsafe_code)]
 unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
-    if are_interleaved(tile, N) {
+    if interleave::applies(tile, N) {
         // SAFETY: the caller's promise.
-        return unsafe { interleaved_rows::<N, GATHER>(tile) };
+        return unsafe { interleave::rows::<N, GATHER>(tile) };
     }
     if let (true, Places::Every(every)) = (GATHER, tile.places) {
         if let Some(by_entry) = matrix_by_entry(tile, N, every) {
@@ -54,73 +54,6 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     }
     // SAFETY: the caller's promise, for each of the tiles.
     tile.with_long_rows(&|tile| unsafe { rows::<N, GATHER>(tile) });
-}
-
-/// Whether two to four elements of each entry, which are contiguous in the list and from one entry to the
-/// next, belong to as many rows, each of which is contiguous.
-fn are_interleaved(tile: &Tile<'_>, size: usize) -> bool {
-    let (inner, bytes) = (tile.inner, size as isize);
-    let dense = matches!(tile.places, Places::Every(every) if every == bytes * inner.len as isize);
-    (2..=4).contains(&inner.len)
-        && size <= 8
-        && inner.listed == bytes
-        && tile.offset_step == bytes
-        && tile.offsets.len() >= ENTRIES
-        && dense
-}
-
-/// Copies a tile whose rows [are interleaved](are_interleaved) in the list.
-///
-/// # Safety
-/// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for plain elements of `N` bytes.
-#[allow(unsafe_code)]
-unsafe fn interleaved_rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
-    let (inner, len) = (tile.inner, tile.offsets.len());
-    let width = inner.len as isize;
-    for iteration in 0..tile.outer.len {
-        let (selected, listed) = tile.iteration(iteration);
-        let first = selected.wrapping_offset(tile.offsets[0]);
-        let row = |k: isize| first.wrapping_offset(inner.selected.wrapping_mul(k)).cast();
-        let listed: *mut MaybeUninit<[u8; N]> = listed.cast();
-        // SAFETY: the caller's promise: rows of `len` elements, and their places in the list.
-        unsafe {
-            match inner.len {
-                _ if !GATHER => (0..width).for_each(|k| {
-                    let packing = packing(width, len);
-                    pack_row::<N>(packing, listed.offset(k), width, row(k), len);
-                }),
-                2 => interleave::<N, 2>([0, 1].map(|k| row(k).cast_const()), listed, len),
-                3 => interleave::<N, 3>([0, 1, 2].map(|k| row(k).cast_const()), listed, len),
-                _ => interleave::<N, 4>([0, 1, 2, 3].map(|k| row(k).cast_const()), listed, len),
-            }
-        }
-    }
-}
-
-/// Copies `len` elements of each of `W` rows, so that those of the same number follow each other: a loop
-/// that compilers vectorise.
-///
-/// # Safety
-/// `len` elements of `N` bytes can be read from each of `rows`, and `W` times as many be written to `to`,
-/// which overlaps none of them.
-#[allow(unsafe_code)]
-#[inline(never)]
-unsafe fn interleave<const N: usize, const W: usize>(
-    rows: [*const MaybeUninit<[u8; N]>; W],
-    to: *mut MaybeUninit<[u8; N]>,
-    len: usize,
-) {
-    widely(|| {
-        // Copied, so that the compiler knows that no store changes the addresses.
-        let (rows, to) = (rows, to);
-        for k in 0..len {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let elements = rows.map(|row| row.add(k).read());
-                to.add(k * W).cast::<[_; W]>().write(elements);
-            }
-        }
-    });
 }
 
 /// Whether the matrix of a gather's tile, which lies transposed in the list, has entries as its columns
@@ -164,7 +97,7 @@ fn least_side(size: usize, step: isize, stay: bool) -> usize {
 /// The most elements of a row, and the fewest entries of a tile, with which elements are copied one by one.
 /// Rows of 8 take as long one way as the other; of 2 that are written 1.2 times as long so.
 const SHORT: usize = threshold(7, 5);
-const ENTRIES: usize = threshold(16, 3);
+pub(super) const ENTRIES: usize = threshold(16, 3);
 /// Entries, of all iterations, whose cache lines stay in L1, and the fewest of one of several iterations.
 const BLOCK: usize = threshold(256, 5);
 const LEAST: usize = threshold(4, 2);
@@ -270,12 +203,12 @@ pub(in crate::memory) unsafe fn copy_strided(
 }
 
 /// Copies elements that are a constant number of elements apart to contiguous ones: `(from, to, len)`.
-type Packing<const N: usize> =
+pub(super) type Packing<const N: usize> =
     unsafe fn(*const MaybeUninit<[u8; N]>, *mut MaybeUninit<[u8; N]>, usize);
 
 /// The loop that packs rows of `len` elements which are `step` elements apart, if compilers vectorise it:
 /// they load all of a vector and shuffle it.
-fn packing<const N: usize>(step: isize, len: usize) -> Option<Packing<N>> {
+pub(super) fn packing<const N: usize>(step: isize, len: usize) -> Option<Packing<N>> {
     // Shorter rows do not fill vectors.
     let long = if N <= 2 { threshold(17, 3) } else { threshold(64, 4) };
     match step {
@@ -295,7 +228,7 @@ fn packing<const N: usize>(step: isize, len: usize) -> Option<Packing<N>> {
 /// That of [`copy_row`]; `packing` is what [`packing`] has returned for this step.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn pack_row<const N: usize>(
+pub(super) unsafe fn pack_row<const N: usize>(
     packing: Option<Packing<N>>,
     from: *const MaybeUninit<[u8; N]>,
     step: isize,
