@@ -16,11 +16,12 @@ pub(in crate::memory) const LINE: usize = 64;
 /// stride, as in a copy; otherwise each row is selected by an index.
 ///
 /// Where the elements of a row are not contiguous, collecting elements of one byte, or large ones,
-/// in a buffer first takes as long as copying each to its place.
+/// in a buffer first takes as long as copying each to its place, and so does collecting every fourth
+/// of 8 bytes.
 pub(in crate::memory) fn transposes(size: usize, step: usize, evenly_spaced: bool) -> bool {
     match size {
         2 | 4 => step != 0 && step < LINE,
-        8 => step == size || (!evenly_spaced && step != 0 && step < LINE),
+        8 => step != 0 && step < if evenly_spaced { LINE / 2 } else { LINE },
         1 | 16 => step == size,
         _ => false,
     }
