@@ -66,11 +66,12 @@ impl<A: Value> Lanes<A> {
         Lanes { memory, ..*self }
     }
 
-    /// The columns of the memory with the lanes, and as many that must stay as they are.
+    /// The columns of the memory with the lanes, and as many that must stay as they are as the widest
+    /// panel has.
     fn and_beside(&self) -> ArrayD<A> {
         let [batches, lanes, ..] = self.sizes;
         let columns = if self.beside { batches * lanes } else { lanes };
-        let columns = (2 * columns + 16).min(1024);
+        let columns = (columns + 512 / size_of::<A>()).min(1024);
         self.memory.slice_axis(Axis(1), Slice::from(..columns)).to_owned()
     }
 }

@@ -302,16 +302,12 @@ fn iteration_step(tile: &Tile<'_>) -> Option<isize> {
     }
 }
 
-/// Whether updates are contiguous from one entry to the next.
-fn entries_are_contiguous(tile: &Tile<'_>) -> bool {
-    matches!(tile.places, Places::Every(step) if step == tile.size as isize)
-}
-
 /// Whether updates are contiguous from one entry to the next and from one iteration of the outer loop to
 /// the next, but not along rows.
 fn lies_along_iterations(tile: &Tile<'_>) -> bool {
     let entries = (tile.offsets.len() * tile.size) as isize;
-    entries_are_contiguous(tile) && tile.outer.len > 1 && tile.outer.listed == entries
+    let contiguous = matches!(tile.places, Places::Every(step) if step == tile.size as isize);
+    contiguous && tile.outer.len > 1 && tile.outer.listed == entries
 }
 
 /// Whether the row of each entry continues that of the iteration of the outer loop before.
