@@ -206,11 +206,22 @@ impl<A: Value, B: Value> Value for (A, B) {
 }
 
 impl<A: Value, const N: usize> Value for [A; N] {
+    /// Long ones repeat their first values, which are not as many as those of a cache line: tests
+    /// are not optimised, and copies take a fraction of the time.
     fn from_number(number: u64) -> Self {
+        const DISTINCT: usize = 13;
         let mut numbers = Numbers(number);
-        std::array::from_fn(|_| A::from_number(numbers.next()))
+        let mut all = Vec::with_capacity(N);
+        all.extend((0..N.min(DISTINCT)).map(|_| A::from_number(numbers.next())));
+        while all.len() < N {
+            all.extend_from_within(..all.len().min(N - all.len()));
+        }
+        all.try_into().unwrap_or_else(|_| unreachable!("there are N"))
     }
     fn same(&self, other: &Self) -> bool {
-        self.iter().zip(other).all(|(a, b)| a.same(b))
+        A::all_same(self, other)
+    }
+    fn all_same(all: &[Self], others: &[Self]) -> bool {
+        A::all_same(all.as_flattened(), others.as_flattened())
     }
 }

@@ -143,22 +143,13 @@ fn compare<T: Element, D: Dimension>(
     }
 }
 
-/// On an array of its own.
-struct Into<'a, T, D: Dimension, F> {
-    target: Array<T, D>,
-    call: F,
-    answer: &'a Array1<T>,
-}
-
-impl<T: Element, D: Dimension, F: FnMut(&mut Array<T, D>) + Send> Call for Into<'_, T, D, F> {
-    fn run(&mut self) {
-        (self.call)(black_box(&mut self.target));
-    }
-
-    fn confirm(&mut self) -> Result<(), String> {
-        self.run();
-        compare(&self.target, self.answer)
-    }
+/// What a way changes.
+enum Target<T, D: Dimension> {
+    /// An array of its own.
+    Own(Array<T, D>),
+    /// One that other ways change too: two ways with an array each would differ by where these lie,
+    /// by up to half of the time.
+    InTurn(Arc<Shared<T, D>>),
 }
 
 /// An array that several ways change in turn, and what each starts from to be confirmed.
@@ -167,25 +158,48 @@ struct Shared<T, D: Dimension> {
     start: Array<T, D>,
 }
 
-/// On an array that other ways change too: two ways with an array each would differ by where these
-/// lie, by up to half of the time.
-struct InTurn<'a, T, D: Dimension, F> {
-    shared: Arc<Shared<T, D>>,
+impl<T: Element, D: Dimension> Target<T, D> {
+    fn begin(&self) {
+        if let Target::InTurn(shared) = self {
+            shared.target.lock().expect("no call has panicked").assign(&shared.start);
+        }
+    }
+
+    fn compare(&self, answer: &Array1<T>) -> Result<(), String> {
+        match self {
+            Target::Own(target) => compare(target, answer),
+            Target::InTurn(shared) => {
+                compare(&shared.target.lock().expect("no call has panicked"), answer)
+            }
+        }
+    }
+}
+
+/// A call that changes an array.
+struct Changes<'a, T, D: Dimension, F> {
+    target: Target<T, D>,
     call: F,
     answer: &'a Array1<T>,
 }
 
-impl<T: Element, D: Dimension, F: FnMut(&mut Array<T, D>) + Send> Call for InTurn<'_, T, D, F> {
+impl<T: Element, D: Dimension, F: FnMut(&mut Array<T, D>) + Send> Call for Changes<'_, T, D, F> {
     fn run(&mut self) {
-        let mut target = self.shared.target.lock().expect("no call has panicked");
-        (self.call)(black_box(&mut target));
+        let mut shared;
+        let target = match &mut self.target {
+            Target::Own(target) => target,
+            Target::InTurn(others) => {
+                shared = others.target.lock().expect("no call has panicked");
+                &mut *shared
+            }
+        };
+        (self.call)(black_box(target));
     }
 
     fn confirm(&mut self) -> Result<(), String> {
-        let mut target = self.shared.target.lock().expect("no call has panicked");
-        target.assign(&self.shared.start);
-        (self.call)(&mut target);
-        compare(&target, self.answer)
+        self.target.begin();
+        // Not compiled a second time: there are hundreds of calls.
+        black_box(Self::run as fn(&mut Self))(self);
+        self.target.compare(self.answer)
     }
 }
 
@@ -217,9 +231,8 @@ impl<'a, T: Element> Ways<'a, T> {
         Ways { answer, ways: Vec::new(), shared: Vec::new() }
     }
 
-    fn push(mut self, name: &'static str, threads: usize, call: impl Call + 'a) -> Self {
-        self.ways.push(Way { name, threads, call: Box::new(call) });
-        self
+    fn push(&mut self, name: &'static str, threads: usize, call: Box<dyn Call + 'a>) {
+        self.ways.push(Way { name, threads, call });
     }
 
     /// A call on an array that `start` makes, on one thread and on two.
@@ -235,75 +248,84 @@ impl<'a, T: Element> Ways<'a, T> {
 
     /// The same with an answer of its own.
     pub(crate) fn into_other<D: Dimension + 'static>(
-        self,
+        mut self,
         name: &'static str,
         answer: &'a Array1<T>,
         start: impl Fn() -> Array<T, D>,
         call: impl FnMut(&mut Array<T, D>) + Clone + Send + 'a,
     ) -> Self {
-        THREADS.into_iter().fold(self, |ways, threads| {
-            ways.push_into(name, threads, start(), call.clone(), answer)
-        })
+        for threads in THREADS {
+            self.push_into(name, threads, start(), call.clone(), answer);
+        }
+        self
     }
 
     /// A call that changes an array like this.
     fn push_into<D: Dimension + 'static>(
-        mut self,
+        &mut self,
         name: &'static str,
         threads: usize,
         start: Array<T, D>,
         call: impl FnMut(&mut Array<T, D>) + Send + 'a,
         answer: &'a Array1<T>,
-    ) -> Self {
+    ) {
+        let target = self.target(start);
+        self.push(name, threads, Box::new(Changes { target, call, answer }));
+    }
+
+    /// Such an array for one more way.
+    fn target<D: Dimension + 'static>(&mut self, start: Array<T, D>) -> Target<T, D> {
         /// Smaller ones are in the first caches wherever they lie, and a lock takes some of the time
         /// of calls on them.
         const BYTES: usize = 64 << 10;
         if start.len() * size_of::<T>() < BYTES {
-            return self.push(name, threads, Into { target: start, call, answer });
+            return Target::Own(start);
         }
         let same = |shared: &Arc<Shared<T, D>>| {
             (shared.start.shape(), shared.start.strides()) == (start.shape(), start.strides())
         };
         let known = self.shared.iter().filter_map(|one| Arc::clone(one).downcast().ok()).find(same);
-        let shared = known.unwrap_or_else(|| {
+        Target::InTurn(known.unwrap_or_else(|| {
             let new = Arc::new(Shared { target: Mutex::new(copy(&start)), start });
             self.shared.push(Arc::clone(&new) as Arc<dyn Any + Send + Sync>);
             new
-        });
-        self.push(name, threads, InTurn { shared, call, answer })
+        }))
     }
 
     /// A call that returns a new array, on one thread and on two.
     pub(crate) fn returned<D: Dimension>(
-        self,
+        mut self,
         name: &'static str,
         call: impl FnMut() -> Array<T, D> + Clone + Send + 'a,
     ) -> Self {
         let answer = self.answer;
-        THREADS.into_iter().fold(self, |ways, threads| {
-            ways.push(name, threads, Returned { call: call.clone(), answer })
-        })
+        for threads in THREADS {
+            self.push(name, threads, Box::new(Returned { call: call.clone(), answer }));
+        }
+        self
     }
 
     /// A loop by hand, or of ndarray, on one thread.
     pub(crate) fn hand<D: Dimension + 'static>(
-        self,
+        mut self,
         name: &'static str,
         start: impl Fn() -> Array<T, D>,
         call: impl FnMut(&mut Array<T, D>) + Send + 'a,
     ) -> Self {
         let answer = self.answer;
-        self.push_into(name, 1, start(), call, answer)
+        self.push_into(name, 1, start(), call, answer);
+        self
     }
 
     /// A call of ndarray that returns a new array, on one thread.
     pub(crate) fn hand_returned<D: Dimension>(
-        self,
+        mut self,
         name: &'static str,
         call: impl FnMut() -> Array<T, D> + Send + 'a,
     ) -> Self {
         let answer = self.answer;
-        self.push(name, 1, Returned { call, answer })
+        self.push(name, 1, Box::new(Returned { call, answer }));
+        self
     }
 
     /// Copies as many bytes as the answer has: what no kernel can beat.
