@@ -13,7 +13,7 @@ const VECTOR: usize = 16;
 
 /// The size in bytes of the longest row that is shuffled: with longer rows, the gain over copying
 /// in blocks is small.
-const MAX_ROW: usize = 64;
+pub(in crate::memory) const MAX_SHUFFLED_ROW: usize = 64;
 
 /// The least number of rows for which computing a pattern saves more than it costs.
 pub(in crate::memory) const MIN_SHUFFLED_ROWS: usize = threshold(256, 8);
@@ -58,7 +58,7 @@ impl Pattern {
         source_row: usize,
         from: impl Fn(usize) -> usize,
     ) -> Option<Self> {
-        if !(1..=MAX_ROW).contains(&row) || source_row > MAX_ROW || !supported() {
+        if !(1..=MAX_SHUFFLED_ROW).contains(&row) || source_row > MAX_SHUFFLED_ROW || !supported() {
             return None;
         }
         let source = |byte: usize| byte / row * source_row + from(byte % row);

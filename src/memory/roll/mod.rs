@@ -210,7 +210,8 @@ impl Transfer<'_, '_> {
         }
         assert!(from.is_shaped_like(to), "a roll is between arrays of one shape");
         let Some(dense) = DenseRoll::new(to, shifts) else { return false };
-        if dense.bytes() > ROW_KERNEL_MAX || rows::are_shuffled(dense.outer_axes(), dense.row) {
+        if dense.bytes() > ROW_KERNEL_MAX || rows::shuffled(dense.outer_axes(), dense.row).is_some()
+        {
             return false;
         }
         // SAFETY: the arrays are borrowed separately, the destination exclusively, so they do not
