@@ -224,15 +224,15 @@ fn large_rolls() {
         let data = Array1::from_iter(0..LEN as u128).into_shape_with_order(shape).unwrap();
         let expected = rolled(&data, shifts);
         let by = shifts.map(|shift| shift as i64);
-        assert!(data.roll(by, [0, 1, 2]).unwrap() == expected);
+        assert_same(&data.roll(by, [0, 1, 2]).unwrap(), &expected);
         let mut turned = data;
         turned.roll_inplace(by, [0, 1, 2]).unwrap();
-        assert!(turned == expected);
+        assert_same(&turned, &expected);
     }
     let data = Array1::from_iter(0..LEN as u128);
     let expected = data.mapv(|k| (k + 1_000_001) % LEN as u128);
     for output in on_every_pool(|| data.roll(-1_000_001, 0).unwrap()) {
-        assert!(output == expected);
+        assert_same(&output, &expected);
     }
 }
 
@@ -252,7 +252,7 @@ fn large_gathers() {
     let indices = places(17_000, 2000, 3);
     let expected = table.select(Axis(0), indices.as_slice().unwrap());
     for output in on_every_pool(|| table.gather(&indices, 0).unwrap()) {
-        assert!(output == expected);
+        assert_same(&output, &expected);
     }
 }
 
@@ -523,6 +523,6 @@ fn scattered_updates_that_lie_transposed() {
     }
     let zeros = Array2::<u8>::zeros((targets, width));
     for sums in on_every_pool(|| zeros.scatter_with(&idx, &updates, Scatter::sum(0)).unwrap()) {
-        assert!(sums == expected);
+        assert_same(&sums, &expected);
     }
 }

@@ -123,7 +123,7 @@ impl Judge {
             let mut target = view(buffer);
             let peak = measured(|| place.run(|| target.roll_inplace(shifts, &axes).unwrap()));
             let peak_back = measured(|| place.run(|| target.roll_inplace(&back, &axes).unwrap()));
-            assert!(*buffer == before, "{name} on {} threads", place.threads);
+            assert!(buffer.as_slice() == before.as_slice(), "{name} on {} threads", place.threads);
             let peak = peak.max(peak_back);
             if peak > allowed {
                 let name = format!("{name} by {shifts:?} on {} threads", place.threads);

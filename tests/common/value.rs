@@ -207,16 +207,16 @@ impl<A: Value, B: Value> Value for (A, B) {
 
 impl<A: Value, const N: usize> Value for [A; N] {
     /// Long ones repeat their first values, which are not as many as those of a cache line: tests
-    /// are not optimised, and copies take a fraction of the time.
+    /// are not optimised, and copies take a fraction of the time. Nothing is allocated, which costs
+    /// the most where every allocation has pages of its own.
     fn from_number(number: u64) -> Self {
         const DISTINCT: usize = 13;
         let mut numbers = Numbers(number);
-        let mut all = Vec::with_capacity(N);
-        all.extend((0..N.min(DISTINCT)).map(|_| A::from_number(numbers.next())));
-        while all.len() < N {
-            all.extend_from_within(..all.len().min(N - all.len()));
+        if N <= DISTINCT {
+            return std::array::from_fn(|_| A::from_number(numbers.next()));
         }
-        all.try_into().unwrap_or_else(|_| unreachable!("there are N"))
+        let first: [A; DISTINCT] = std::array::from_fn(|_| A::from_number(numbers.next()));
+        std::array::from_fn(|k| first[k % DISTINCT].clone())
     }
     fn same(&self, other: &Self) -> bool {
         A::all_same(self, other)

@@ -109,37 +109,35 @@ fn short_rows() {
     turned::<u128>(2..=5);
 }
 
-/// Many planes of a few elements that turn along both of their axes in the same way, at places that
-/// turn too.
+/// Many tiny planes that turn along both of their axes in the same way, at places that turn too.
 #[test]
 #[cfg_attr(miri, ignore = "takes long")]
 fn tiny_planes() {
     fn turned<A: Value>(planes: &[[usize; 2]]) {
         for &[rows, columns] in planes {
             let data: ArrayD<A> = array_of(&[2, 515, rows, columns], 1);
-            for (line, place) in [(0, 0), (1, 0), (0, 400), (1, 7)] {
-                for (row, column) in [(1, 1), (rows - 1, 0), (rows / 2, columns - 1)] {
-                    let shifts = [line, place, row as i64, column as i64];
-                    let expected = oracle::roll(&data, &shifts, &[0, 1, 2, 3]).unwrap();
-                    assert_same(&data.roll(shifts, [0, 1, 2, 3]).unwrap(), &expected);
-                    // From planes that do not follow each other, and to such.
-                    let mut wide: ArrayD<A> = array_of(&[2, 515, rows, columns + 1], 2);
-                    let margin = wide.slice_axis(Axis(3), Slice::from(columns..)).to_owned();
-                    let mut part = wide.slice_axis_mut(Axis(3), Slice::from(..columns));
-                    data.roll_into(shifts, [0, 1, 2, 3], &mut part).unwrap();
-                    assert_same(&part, &expected);
-                    let back = shifts.map(|shift| -shift);
-                    assert_same(&part.roll(back, [0, 1, 2, 3]).unwrap(), &data);
-                    assert_same(&wide.slice_axis(Axis(3), Slice::from(columns..)), &margin);
-                }
+            let (last, middle) = (columns as i64 - 1, rows as i64 / 2);
+            for shifts in [[0, 0, 1, 1], [1, 0, middle, 0], [1, 400, -1, last]] {
+                let expected = oracle::roll(&data, &shifts, &[0, 1, 2, 3]).unwrap();
+                assert_same(&data.roll(shifts, [0, 1, 2, 3]).unwrap(), &expected);
+                // From planes that do not follow each other, and to such.
+                let mut wide: ArrayD<A> = array_of(&[2, 515, rows, columns + 1], 2);
+                let margin = wide.slice_axis(Axis(3), Slice::from(columns..)).to_owned();
+                let mut part = wide.slice_axis_mut(Axis(3), Slice::from(..columns));
+                data.roll_into(shifts, [0, 1, 2, 3], &mut part).unwrap();
+                assert_same(&part, &expected);
+                let back = shifts.map(|shift| -shift);
+                assert_same(&part.roll(back, [0, 1, 2, 3]).unwrap(), &data);
+                assert_same(&wide.slice_axis(Axis(3), Slice::from(columns..)), &margin);
             }
         }
     }
     turned::<u8>(&[[2, 2], [2, 3], [3, 3], [5, 3], [4, 4], [7, 9], [8, 8], [5, 12], [2, 33]]);
+    turned::<u8>(&[[20, 3], [32, 16], [33, 16]]);
     turned::<u16>(&[[2, 2], [2, 3], [3, 2], [4, 3], [5, 6]]);
     turned::<[u8; 3]>(&[[2, 2], [3, 4], [2, 10]]);
-    turned::<f32>(&[[2, 2], [3, 3], [5, 3], [2, 9]]);
-    turned::<u64>(&[[2, 2], [4, 2], [3, 3]]);
+    turned::<f32>(&[[2, 2], [3, 3], [5, 3], [2, 9], [16, 2]]);
+    turned::<u64>(&[[2, 2], [4, 2], [2, 4], [3, 3]]);
 }
 
 /// Dense rows of every width and in few or many lines, which roll along all axes.

@@ -21,7 +21,7 @@ pub(super) use half::F16c;
 pub(super) use inside::known_inside;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 pub(super) use keep::keep;
-pub(super) use shuffle::{MAX_SHUFFLED_ROW, MIN_SHUFFLED_ROWS, Pattern, gcd};
+pub(super) use shuffle::{MIN_SHUFFLED_ROWS, Pattern, gcd};
 pub(super) use stream::{fence, is_streamed, stream};
 pub(super) use transpose::{LINE, Rows, transpose, transposes};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]

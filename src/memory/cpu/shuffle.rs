@@ -13,7 +13,10 @@ const VECTOR: usize = 16;
 
 /// The size in bytes of the longest row that is shuffled: with longer rows, the gain over copying
 /// in blocks is small.
-pub(in crate::memory) const MAX_SHUFFLED_ROW: usize = 64;
+const MAX_ROW: usize = 64;
+
+/// The most result vectors in a repetition: their masks stay in L1 beside the data.
+const MAX_VECTORS: usize = 64;
 
 /// The least number of rows for which computing a pattern saves more than it costs.
 pub(in crate::memory) const MIN_SHUFFLED_ROWS: usize = threshold(256, 8);
@@ -58,11 +61,22 @@ impl Pattern {
         source_row: usize,
         from: impl Fn(usize) -> usize,
     ) -> Option<Self> {
-        if !(1..=MAX_SHUFFLED_ROW).contains(&row) || source_row > MAX_SHUFFLED_ROW || !supported() {
+        let short = (1..=MAX_ROW).contains(&row) && source_row <= MAX_ROW;
+        if short { Self::of_any_length(row, source_row, from) } else { None }
+    }
+
+    /// The same of rows of any length, as long as repetitions are short. What copies them by less
+    /// than a vector at a time gains whatever their length.
+    pub(in crate::memory) fn of_any_length(
+        row: usize,
+        source_row: usize,
+        from: impl Fn(usize) -> usize,
+    ) -> Option<Self> {
+        let count = row / gcd(row, VECTOR).max(1);
+        if !(1..=MAX_VECTORS).contains(&count) || !supported() {
             return None;
         }
         let source = |byte: usize| byte / row * source_row + from(byte % row);
-        let count = row / gcd(row, VECTOR);
         let vectors = (0..count).map(|k| VectorShuffle::new(|b| source(k * VECTOR + b)));
         let vectors: SmallVec<[VectorShuffle; 4]> = vectors.collect::<Option<_>>()?;
         let one_load = vectors.iter().all(|vector| vector.loads[1].1 == [ZEROED; VECTOR]);

@@ -4,7 +4,7 @@ use super::RolledAxis;
 use super::blocks::{self, Row, Share, copy_rotated, for_each_run};
 use crate::memory::copy::Transfer;
 use crate::memory::copy::stage::{self, Stage};
-use crate::memory::cpu::{MAX_SHUFFLED_ROW, Pattern, is_streamed, prefetch_line_l2, stream};
+use crate::memory::cpu::{Pattern, is_streamed, prefetch_line_l2, stream};
 use crate::memory::walk::Offsets;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
@@ -86,6 +86,9 @@ fn are_streamed(
 /// rows take less time in blocks than shuffled: 5 us against 8 us for 5000 rows of 28 bytes.
 const SHUFFLED_ROW_MAX: usize = 12;
 
+/// Largest size in bytes of planes that are shuffled.
+const SHUFFLED_PLANE_MAX: usize = 512;
+
 /// Smallest number of rows that are shuffled, of which the innermost axis outside them has at
 /// least half. Fewer rows are copied in blocks in less time than a pattern is computed.
 const SHUFFLED_ROWS_MIN: usize = threshold(1 << 10, 8);
@@ -127,8 +130,9 @@ pub(super) fn shuffled(outer_axes: &[RolledAxis], row: Row) -> Option<Shuffled<'
     }
     let len = inner.len * row.len;
     // Rows of 20 or 30 bytes in planes of 60 take up to 1.7 times as long by shuffles as in blocks.
-    let planes = len <= MAX_SHUFFLED_ROW
-        && (row.len <= 16 || len.is_multiple_of(16))
+    let short = row.len <= 16 || (len <= 64 && len.is_multiple_of(16));
+    let planes = short
+        && len <= SHUFFLED_PLANE_MAX
         && outside.last().is_some_and(|axis| long(axis) && contiguous(axis, len));
     planes.then_some(Shuffled { outside, plane: Some(*inner), row })
 }
@@ -149,7 +153,7 @@ impl Shuffled<'_> {
         let from = |byte: usize| {
             back(byte / len, plane.shift, plane.len) * len + back(byte % len, shift, len)
         };
-        Some((self, Pattern::new(self.len(), self.len(), from)?))
+        Some((self, Pattern::of_any_length(self.len(), self.len(), from)?))
     }
 
     /// Rolls, by shuffles, what is at `count` consecutive positions of `axis`, contiguous in both
