@@ -1,8 +1,10 @@
 //! Every kind of work beside the copy limit and what a good ndarray user writes
 //! by hand, in turn, on one thread and on two:
-//! `cargo bench --bench ratios -- [name or a part of it]... [--csv FILE] [--list] [--confirm]`.
+//! `cargo bench --bench ratios -- [name or a part of it]... [--without PART] [--csv FILE] [--list]
+//! [--confirm]`.
 //!
-//! `--list` prints the names; `--confirm` compares all answers and times nothing.
+//! `--without` leaves out the workloads whose names contain a part; `--list` prints the names;
+//! `--confirm` compares all answers and times nothing.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -16,9 +18,13 @@ const SECONDS: f64 = 0.1;
 fn main() {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let (mut parts, mut csv, mut list, mut confirm) = (Vec::new(), None, false, false);
+    let mut without = None;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--csv" => csv = Some(arguments.next().expect("a file's name after --csv")),
+            "--without" => {
+                without = Some(arguments.next().expect("a part of names after --without"))
+            }
             "--list" => list = true,
             "--confirm" => confirm = true,
             option if option.starts_with('-') => panic!("unknown option {option}"),
@@ -26,7 +32,11 @@ fn main() {
         }
     }
     let mut all = Vec::new();
+    let left_out = |name: &str| without.as_ref().is_some_and(|part| name.contains(part.as_str()));
     for workload in chosen(opkernels_workloads::all(), &parts) {
+        if left_out(workload.name) {
+            continue;
+        }
         match (list, confirm) {
             (true, _) => println!("{}", workload.name),
             (_, true) => workload.confirmed(|prepared| {

@@ -6,7 +6,7 @@
 
 use std::f64::consts::TAU;
 
-use ndarray::{Array1, Axis, Zip, concatenate};
+use ndarray::{Array1, Array2, Axis, Zip, s};
 use opkernels::{Gather, GatherExt, OutOfBounds, Result, RollExt, Scatter, ScatterExt};
 
 /// Electrons in a neutral background, and the field they make.
@@ -18,12 +18,17 @@ pub(crate) struct Plasma {
     pub(crate) field: Array1<f64>,
     /// What is deposited at the nodes: as many as there are particles, on the whole.
     pub(crate) charge: Array1<f64>,
+    beside: Beside,
 }
 
-/// The cell that each particle is in, and how far in it, from 0 to 1.
-struct Cells {
-    index: Array1<i64>,
-    fraction: Array1<f64>,
+/// The two nodes beside each particle, in a row each. They are kept from step to step: new arrays of
+/// this size would be new pages each time, which cost more than what is written to them.
+struct Beside {
+    nodes: Array2<i64>,
+    /// How much of the particle's charge is each node's; both make 1.
+    shares: Array2<f64>,
+    /// What the field is there.
+    field: Array2<f64>,
 }
 
 impl Plasma {
@@ -51,9 +56,14 @@ impl Plasma {
             }),
             field: Array1::zeros(nodes),
             charge: Array1::zeros(nodes),
+            beside: Beside {
+                nodes: Array2::zeros((2, 2 * beam)),
+                shares: Array2::zeros((2, 2 * beam)),
+                field: Array2::zeros((2, 2 * beam)),
+            },
         };
-        let cells = plasma.cells();
-        plasma.deposit(&cells)?;
+        plasma.locate();
+        plasma.deposit()?;
         plasma.solve()?;
         Ok(plasma)
     }
@@ -62,22 +72,26 @@ impl Plasma {
         TAU / self.field.len() as f64
     }
 
-    fn cells(&self) -> Cells {
-        let scaled = &self.position / self.cell_width();
-        Cells { index: scaled.mapv(|x| x as i64), fraction: scaled.mapv(f64::fract) }
+    /// Finds the nodes beside the particles. The one after the last is the first: indices wrap.
+    fn locate(&mut self) {
+        let width = self.cell_width();
+        let Beside { nodes, shares, .. } = &mut self.beside;
+        let (left, right) = nodes.multi_slice_mut((s![0, ..], s![1, ..]));
+        let (of_left, of_right) = shares.multi_slice_mut((s![0, ..], s![1, ..]));
+        Zip::from(left).and(right).and(of_left).and(of_right).and(&self.position).for_each(
+            |left, right, of_left, of_right, position| {
+                let cell = position / width;
+                (*left, *right) = (cell as i64, cell as i64 + 1);
+                (*of_left, *of_right) = (1.0 - cell.fract(), cell.fract());
+            },
+        );
     }
 
-    /// Shares each particle's charge between the two nodes beside it: a
-    /// scatter-sum. The node after the last is the first, so indices wrap.
-    fn deposit(&mut self, cells: &Cells) -> Result<()> {
-        let nodes = join(&cells.index, &(&cells.index + 1));
-        let shares = join(&cells.fraction.mapv(|fraction| 1.0 - fraction), &cells.fraction);
+    /// Shares each particle's charge between the two nodes beside it: a scatter-sum.
+    fn deposit(&mut self) -> Result<()> {
+        let sum = Scatter::sum(0).out_of_bounds(OutOfBounds::Wrap);
         self.charge.fill(0.0);
-        self.charge.scatter_inplace(
-            &nodes,
-            &shares,
-            Scatter::sum(0).out_of_bounds(OutOfBounds::Wrap),
-        )
+        self.charge.scatter_inplace(&self.beside.nodes, &self.beside.shares, sum)
     }
 
     /// The field whose slope is the density of the background less that of the
@@ -96,31 +110,30 @@ impl Plasma {
 
     /// One step in time: kick, drift, kick.
     pub(crate) fn step(&mut self, time: f64) -> Result<()> {
-        let push = self.push(&self.cells())?;
-        self.velocity.scaled_add(time / 2.0, &push);
+        self.kick(time / 2.0)?;
         Zip::from(&mut self.position).and(&self.velocity).for_each(|position, velocity| {
             *position = (*position + time * velocity).rem_euclid(TAU) % TAU;
         });
-        let cells = self.cells();
-        self.deposit(&cells)?;
+        self.locate();
+        self.deposit()?;
         self.solve()?;
-        let push = self.push(&cells)?;
-        self.velocity.scaled_add(time / 2.0, &push);
-        Ok(())
+        self.kick(time / 2.0)
     }
 
-    /// The acceleration of each particle: the field of the two nodes beside it,
-    /// by gathers.
-    fn push(&self, cells: &Cells) -> Result<Array1<f64>> {
+    /// Accelerates each particle by the field of the two nodes beside it: a gather.
+    fn kick(&mut self, time: f64) -> Result<()> {
+        let Beside { nodes, shares, field } = &mut self.beside;
         let wrap = Gather::along(0).out_of_bounds(OutOfBounds::Wrap);
-        let left = self.field.gather(&cells.index, 0)?;
-        let mut right = Array1::<f64>::zeros(left.len());
-        self.field.gather_into(&(&cells.index + 1), wrap, &mut right)?;
-        let mut push = left;
-        Zip::from(&mut push).and(&right).and(&cells.fraction).for_each(|left, right, fraction| {
-            *left = -(*left * (1.0 - fraction) + right * fraction);
-        });
-        Ok(push)
+        self.field.gather_into(nodes, wrap, field)?;
+        Zip::from(&mut self.velocity)
+            .and(field.row(0))
+            .and(field.row(1))
+            .and(shares.row(0))
+            .and(shares.row(1))
+            .for_each(|velocity, left, right, of_left, of_right| {
+                *velocity -= time * (left * of_left + right * of_right);
+            });
+        Ok(())
     }
 
     /// Per particle.
@@ -151,10 +164,6 @@ pub(crate) fn growth_rate(speed: f64, spread: f64) -> f64 {
     let linear = 4.0 * speed * speed - 2.0 * constant + 1.0;
     let root = (linear * linear - 4.0 * constant * (constant - 1.0)).sqrt();
     ((root - linear) / 2.0).sqrt()
-}
-
-fn join<A: Clone>(first: &Array1<A>, second: &Array1<A>) -> Array1<A> {
-    concatenate![Axis(0), first.view(), second.view()]
 }
 
 #[cfg(test)]
