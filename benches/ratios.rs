@@ -23,7 +23,7 @@ fn main() {
         match argument.as_str() {
             "--csv" => csv = Some(arguments.next().expect("a file's name after --csv")),
             "--without" => {
-                without = Some(arguments.next().expect("a part of names after --without"))
+                without = Some(arguments.next().expect("a part of names after --without"));
             }
             "--list" => list = true,
             "--confirm" => confirm = true,

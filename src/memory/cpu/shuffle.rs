@@ -72,7 +72,7 @@ impl Pattern {
         source_row: usize,
         from: impl Fn(usize) -> usize,
     ) -> Option<Self> {
-        let count = row / gcd(row, VECTOR).max(1);
+        let count = row / gcd(row, VECTOR);
         if !(1..=MAX_VECTORS).contains(&count) || !supported() {
             return None;
         }

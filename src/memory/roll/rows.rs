@@ -130,8 +130,8 @@ pub(super) fn shuffled(outer_axes: &[RolledAxis], row: Row) -> Option<Shuffled<'
     }
     let len = inner.len * row.len;
     // Rows of 20 or 30 bytes in planes of 60 take up to 1.7 times as long by shuffles as in blocks.
-    let short = row.len <= 16 || (len <= 64 && len.is_multiple_of(16));
-    let planes = short
+    let narrow = row.len <= 16 || (len <= 64 && len.is_multiple_of(16));
+    let planes = narrow
         && len <= SHUFFLED_PLANE_MAX
         && outside.last().is_some_and(|axis| long(axis) && contiguous(axis, len));
     planes.then_some(Shuffled { outside, plane: Some(*inner), row })
@@ -153,7 +153,11 @@ impl Shuffled<'_> {
         let from = |byte: usize| {
             back(byte / len, plane.shift, plane.len) * len + back(byte % len, shift, len)
         };
-        Some((self, Pattern::of_any_length(self.len(), self.len(), from)?))
+        let pattern = match self.plane {
+            Some(_) => Pattern::of_any_length(self.len(), self.len(), from),
+            None => Pattern::new(len, len, from),
+        };
+        Some((self, pattern?))
     }
 
     /// Rolls, by shuffles, what is at `count` consecutive positions of `axis`, contiguous in both
@@ -171,7 +175,8 @@ impl Shuffled<'_> {
         to: *mut u8,
         pattern: &Pattern,
     ) {
-        // SAFETY: promised by the caller. What the pattern leaves out are the last ones.
+        // SAFETY: promised by the caller; a pattern copies bytes from within the row or the plane, as
+        // shifts are less than lengths. What it leaves out are the last ones.
         unsafe {
             let done = pattern.run(from, to, count);
             let (from, to) = (from.add(done * self.len()), to.add(done * self.len()));
