@@ -116,19 +116,10 @@ fn tiny_planes() {
     fn turned<A: Value>(planes: &[[usize; 2]]) {
         for &[rows, columns] in planes {
             let data: ArrayD<A> = array_of(&[2, 515, rows, columns], 1);
-            let (last, middle) = (columns as i64 - 1, rows as i64 / 2);
-            for shifts in [[0, 0, 1, 1], [1, 0, middle, 0], [1, 400, -1, last]] {
-                let expected = oracle::roll(&data, &shifts, &[0, 1, 2, 3]).unwrap();
-                assert_same(&data.roll(shifts, [0, 1, 2, 3]).unwrap(), &expected);
-                // From planes that do not follow each other, and to such.
-                let mut wide: ArrayD<A> = array_of(&[2, 515, rows, columns + 1], 2);
-                let margin = wide.slice_axis(Axis(3), Slice::from(columns..)).to_owned();
-                let mut part = wide.slice_axis_mut(Axis(3), Slice::from(..columns));
-                data.roll_into(shifts, [0, 1, 2, 3], &mut part).unwrap();
-                assert_same(&part, &expected);
-                let back = shifts.map(|shift| -shift);
-                assert_same(&part.roll(back, [0, 1, 2, 3]).unwrap(), &data);
-                assert_same(&wide.slice_axis(Axis(3), Slice::from(columns..)), &margin);
+            for shifts in [[0, 0, 1, 1], [1, 400, -1, columns as i64 - 1]] {
+                for layout in [Layout::standard(4), lines_apart()] {
+                    assert_rolled(&data, &shifts, &[0, 1, 2, 3], &layout);
+                }
             }
         }
     }
