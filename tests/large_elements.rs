@@ -127,11 +127,11 @@ fn numbered<E: Large>(shape: (usize, usize), first: u32) -> Array2<E> {
     Array2::from_shape_vec(shape, elements).unwrap()
 }
 
-/// Runs on a stack of so many bytes; where there are pools, on one thread and
-/// on two.
-fn on_a_stack_of(bytes: usize, run: fn()) {
+/// Runs on a stack of so many bytes; where there are pools, on these numbers of threads.
+#[cfg_attr(not(feature = "rayon"), allow(unused_variables))]
+fn on_a_stack_of(bytes: usize, threads: &[usize], run: fn()) {
     #[cfg(feature = "rayon")]
-    for threads in [1, 2] {
+    for &threads in threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(bytes);
         pool.build().unwrap().install(run);
     }
@@ -168,15 +168,15 @@ fn copies(name: &str) -> bool {
 }
 
 fn run_case<E: Large>() {
-    on_a_stack_of(STACK, || forms_of::<E>(moves));
+    on_a_stack_of(STACK, &[1, 2], || forms_of::<E>(moves));
     if size_of::<E>() <= FITS + 64 {
-        on_a_stack_of(STACK, || forms_of::<E>(|_| true));
+        on_a_stack_of(STACK, &[1, 2], || forms_of::<E>(|_| true));
     } else {
-        on_a_stack_of(STACK + ROOM * size_of::<E>(), || forms_of::<E>(|_| true));
+        on_a_stack_of(STACK + ROOM * size_of::<E>(), &[2], || forms_of::<E>(|_| true));
     }
     // Optimised, a plain element goes where it belongs.
     if !cfg!(debug_assertions) && !std::mem::needs_drop::<E>() {
-        on_a_stack_of(STACK, || forms_of::<E>(copies));
+        on_a_stack_of(STACK, &[1, 2], || forms_of::<E>(copies));
     }
 }
 

@@ -4,20 +4,14 @@
 
 mod common;
 
-use common::{Laid, Layout, Numbers, REDUCTIONS, Reduce, Value, array_of, assert_same, settled};
+use common::{
+    Laid, Layout, Numbers, REDUCTIONS, Reduce, Value, array_of, assert_same, on_every_pool, settled,
+};
 use ndarray::{Array, Array1, Array2, Array3, ArrayD, Axis, Dimension, Zip, s};
 use opkernels::{
     Error, Gather, GatherElementsExt, GatherExt, IndexPlan, OutOfBounds, Reduction, RollExt,
     Scatter, ScatterElements, ScatterElementsExt, ScatterExt, ScatterNd, ScatterNdExt,
 };
-
-/// Runs on pools of 1, 2 and 4 threads.
-fn on_every_pool<R: Send>(run: impl Fn() -> R + Send + Sync) -> [R; 3] {
-    [1, 2, 4].map(|threads| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(&run)
-    })
-}
 
 /// The result is the same on every pool, and the one expected.
 fn assert_on_every_pool<A: Value, D: Dimension>(

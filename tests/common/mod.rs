@@ -8,10 +8,14 @@ pub(crate) mod calls;
 pub(crate) mod layout;
 pub(crate) mod oracle;
 pub(crate) mod plans;
+pub(crate) mod pools;
 pub(crate) mod reduce;
 pub(crate) mod value;
 
 pub(crate) use layout::{Laid, Layout};
 pub(crate) use plans::plan_of;
+pub(crate) use pools::here_and_on_pools;
+#[cfg(feature = "rayon")]
+pub(crate) use pools::on_every_pool;
 pub(crate) use reduce::{REDUCTIONS, Reduce, settled};
 pub(crate) use value::{Index, Numbers, Value, array_of, assert_same, same_contents};

@@ -10,7 +10,8 @@ use opkernels::{Error, OutOfBounds, Reduction};
 
 use crate::common::oracle::{self, Kind, Reducing};
 use crate::common::{
-    Index, Numbers, Reduce, Value, array_of, assert_same, calls, plan_of, settled,
+    Index, Numbers, Reduce, Value, array_of, assert_same, calls, here_and_on_pools, plan_of,
+    settled,
 };
 
 const KIND: Kind = Kind::Elements { axis: 2 };
@@ -92,12 +93,6 @@ fn indices_of<I: Index>([batches, lanes, len, count]: [usize; 4], wild: bool) ->
     I::from_wide(&wide)
 }
 
-fn on_every_pool(run: impl Fn() + Sync) {
-    #[cfg(feature = "rayon")]
-    super::threads::on_every_pool(&run, |()| {});
-    run();
-}
-
 fn gathered<A: Value, I: Index>(sizes: [usize; 4], beside: bool) {
     let data = Lanes::<A>::new(sizes, beside);
     let all = data.view().to_owned().into_dyn();
@@ -105,7 +100,7 @@ fn gathered<A: Value, I: Index>(sizes: [usize; 4], beside: bool) {
     for mode in [OutOfBounds::Error, OutOfBounds::Clip, OutOfBounds::Wrap, fill] {
         let indices: ArrayD<I> = indices_of(sizes, !matches!(mode, OutOfBounds::Error));
         let expected = oracle::read(KIND, &all, &I::to_wide(&indices), &mode).unwrap();
-        on_every_pool(|| {
+        here_and_on_pools(|| {
             let output = calls::read(KIND, &data.view().into_dyn(), &indices, mode.clone());
             assert_same(&output.unwrap(), &expected);
         });
@@ -139,7 +134,7 @@ fn scattered<A: Reduce, I: Index>(sizes: [usize; 4], beside: bool) {
             let mut changed = data.with(data.memory.clone());
             changed.view_mut().assign(&expected);
             let wanted = settled(reduction, &changed.and_beside());
-            on_every_pool(|| {
+            here_and_on_pools(|| {
                 let mut target = data.with(data.memory.clone());
                 let view = &mut target.view_mut().into_dyn();
                 calls::reduce(KIND, view, &indices, &updates.view(), &how).unwrap();

@@ -5,14 +5,9 @@ use ndarray::{Array1, Array2, ArrayD, Axis, s};
 use opkernels::{OutOfBounds, Reduction, ScatterExt};
 
 use crate::common::oracle::{self, Kind, Reducing};
-use crate::common::{Numbers, Reduce, array_of, assert_same, calls, plan_of, settled};
-
-pub(super) fn on_every_pool<R: Send>(run: impl Fn() -> R + Sync, check: impl Fn(R)) {
-    for threads in [1, 2, 4] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        check(pool.install(&run));
-    }
-}
+use crate::common::{
+    Numbers, Reduce, array_of, assert_same, calls, on_every_pool, plan_of, settled,
+};
 
 /// Data, and indices of every kind in it: rows, elements along either axis,
 /// cells, rows as tuples.
@@ -43,7 +38,7 @@ fn gathers() {
         let expected = oracle::read(kind, &data, &wide, &OutOfBounds::Error).unwrap();
         for data in [data.view(), turned.t()] {
             let run = || calls::read(kind, &data, &indices.view(), OutOfBounds::Error).unwrap();
-            on_every_pool(run, |output| assert_same(&output, &expected));
+            on_every_pool(run).iter().for_each(|output| assert_same(output, &expected));
         }
     }
 }
@@ -71,11 +66,9 @@ fn scatters() {
                 let again = calls::reduced(kind, &data.view(), &plan.clone(), &updates, &how);
                 [returned.unwrap(), target.to_owned(), planned.unwrap(), again.unwrap()]
             };
-            on_every_pool(run, |outputs| {
-                for output in outputs {
-                    assert_same(&settled(reduction, &output), &expected);
-                }
-            });
+            for output in on_every_pool(run).into_iter().flatten() {
+                assert_same(&settled(reduction, &output), &expected);
+            }
         }
     }
 }
@@ -113,7 +106,9 @@ fn rows_beside<A: Reduce>() {
                     let (indices, updates) = (indices.view(), updates.view());
                     calls::reduced(kind, &data.view(), &indices, &updates, &how).unwrap()
                 };
-                on_every_pool(run, |output| assert_same(&settled(reduction, &output), &expected));
+                for output in on_every_pool(run) {
+                    assert_same(&settled(reduction, &output), &expected);
+                }
             }
         }
     }
@@ -153,7 +148,7 @@ fn folds() {
             calls::fold(kind, &mut planned.view_mut(), &plan, &updates, mode, rule).unwrap();
             [target, planned]
         };
-        on_every_pool(run, |targets| targets.iter().for_each(|one| assert_same(one, &expected)));
+        on_every_pool(run).iter().flatten().for_each(|one| assert_same(one, &expected));
     }
 }
 
@@ -188,20 +183,16 @@ fn sorted_indices_into_rows(many: usize, width: usize) {
         for mode in [OutOfBounds::Skip, OutOfBounds::Clip] {
             let how = Reducing { reduction: Reduction::Sum, use_init_val: true, mode };
             let expected = oracle::reduce_of(kind, &data, &wide, &updates, &how).unwrap();
+            let expected = settled(Reduction::Sum, &expected);
             let plan = plan_of(kind, data.shape(), &indices.view(), mode).unwrap().unwrap();
             let run = || {
                 let (data, updates) = (data.view(), updates.view());
                 let plain = calls::reduced(kind, &data, &indices.view(), &updates, &how).unwrap();
                 [plain, calls::reduced(kind, &data, &plan, &updates, &how).unwrap()]
             };
-            on_every_pool(run, |outputs| {
-                outputs.iter().for_each(|output| {
-                    assert_same(
-                        &settled(Reduction::Sum, output),
-                        &settled(Reduction::Sum, &expected),
-                    );
-                });
-            });
+            for output in on_every_pool(run).into_iter().flatten() {
+                assert_same(&settled(Reduction::Sum, &output), &expected);
+            }
         }
     }
 }
@@ -259,10 +250,10 @@ fn sorted_indices_apart() {
         let result = target.scatter_inplace(&apart, &updates, Axis(0));
         (result.map_err(|error| error.to_string()), target)
     };
-    on_every_pool(run, |(result, target)| {
+    for (result, target) in on_every_pool(run) {
         assert!(result.unwrap_err().contains("40000"));
         assert_same(&target, &data);
-    });
+    }
 }
 
 /// The number of indices of each of the [cases](sorted_cases), and of rows.
@@ -345,14 +336,14 @@ fn sorted_into<A: Reduce>(
                 let result = calls::reduce(kind, &mut target.view_mut(), &indices, &updates, &how);
                 (result, target)
             };
-            on_every_pool(run, |(result, target)| {
+            for (result, target) in on_every_pool(run) {
                 let expected = match (&expected, result) {
                     (Ok(expected), Ok(())) => expected,
                     (Err(refused), Err(error)) if refused.is(&error) => &data,
                     (expected, result) => panic!("{result:?}, not {:?}", expected.as_ref().err()),
                 };
                 assert_same(&settled(reduction, &target), &settled(reduction, expected));
-            });
+            }
         }
     }
 }

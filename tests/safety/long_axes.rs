@@ -152,7 +152,7 @@ fn check<I: Index>(seed: u64) {
     let mut numbers = Numbers(seed);
     let counts = [1, 2, 7, 40, 300, 1025, 2500];
     let (lengths, counts) = (lengths(), if cfg!(miri) { &counts[..4] } else { &counts });
-    for _ in 0..if cfg!(miri) { 2 } else { 200 } {
+    for _ in 0..if cfg!(miri) { 2 } else { 120 } {
         let len = lengths[numbers.below(lengths.len())];
         let cases = cases(len, counts[numbers.below(counts.len())]);
         let case = &cases[numbers.below(cases.len())];

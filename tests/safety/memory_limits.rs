@@ -11,10 +11,10 @@ use opkernels::{
 use super::child::{self, Limits};
 
 /// KiB that a process has. Twice that is asked for.
-const LIMIT: u32 = 512 << 10;
+const LIMIT: u32 = 256 << 10;
 
-/// As many elements of 64 KiB make 1 GiB; as many references are nothing.
-const MANY: usize = 1 << 14;
+/// As many elements of 64 KiB make 512 MiB; as many references are nothing.
+const MANY: usize = 1 << 13;
 
 /// Elements of 64 KiB.
 type Owner = (Box<u8>, [u64; 8191]);
@@ -75,7 +75,7 @@ fn all_refused<A: Clone + Send + Sync>(element: A) {
 /// Small elements that need dropping into an array that takes two thirds of
 /// the memory: done, or refused and nothing written.
 fn into() {
-    const LEN: usize = (320 << 20) / size_of::<Option<Box<u8>>>();
+    const LEN: usize = (160 << 20) / size_of::<Option<Box<u8>>>();
     let mut out = Array1::from_shape_simple_fn(LEN, || None);
     let zero = Array1::<i64>::zeros(1);
     let zeros = zero.broadcast(LEN).unwrap();
@@ -105,11 +105,11 @@ fn into() {
 
 /// Work memory that is refused: done without it, or nothing has changed.
 fn in_place() {
-    // A lane of 300 MiB, of which a third is lifted, in steps and in one piece.
-    let mut wide = Array2::<u8>::zeros((300 << 20, 1));
+    // A lane of 150 MiB, of which a third is lifted, in steps and in one piece.
+    let mut wide = Array2::<u8>::zeros((150 << 20, 1));
     wide[[0, 0]] = 1;
     let mut lane = wide.slice_mut(s![..;-1, 0]);
-    let (from, by) = (lane.len() - 1, 150_usize << 20);
+    let (from, by) = (lane.len() - 1, 75_usize << 20);
     match lane.roll_inplace(by as i64, 0) {
         Ok(()) => assert!(lane[from] == 0 && lane[by - 1] == 1),
         Err(error) => {
@@ -118,11 +118,11 @@ fn in_place() {
         }
     }
     drop(wide);
-    let mut pairs = Array2::<u8>::zeros((150 << 20, 2));
+    let mut pairs = Array2::<u8>::zeros((75 << 20, 2));
     pairs[[0, 0]] = 1;
-    let done = pairs.slice_mut(s![.., 0]).roll_inplace(75 << 20, 0);
+    let done = pairs.slice_mut(s![.., 0]).roll_inplace(75 << 19, 0);
     match done {
-        Ok(()) => assert!(pairs[[0, 0]] == 0 && pairs[[75 << 20, 0]] == 1),
+        Ok(()) => assert!(pairs[[0, 0]] == 0 && pairs[[75 << 19, 0]] == 1),
         Err(error) => {
             assert!(matches!(error, Error::AllocationFailed { .. }), "{error}");
             assert_eq!(pairs[[0, 0]], 1);
@@ -130,12 +130,12 @@ fn in_place() {
     }
 }
 
-/// Means, which build up beside their target: 16 lanes of 16 MiB, and a target
+/// Means, which build up beside their target: 16 lanes of 8 MiB, and a target
 /// so long that the updates are sorted.
 fn means() {
     let mean = ScatterElements::along(0).reduction(Reduction::Mean);
     let (index, update) = (Array2::<i64>::zeros((1, 1)), Array2::<u8>::ones((1, 1)));
-    for (len, updates) in [(16 << 20, 12 << 20), (200 << 20, 40 << 20)] {
+    for (len, updates) in [(8 << 20, 6 << 20), (100 << 20, 20 << 20)] {
         let mut target = Array2::<u8>::zeros((len, 1));
         let shape = (updates, 1);
         let (indices, updates) =
@@ -166,7 +166,9 @@ fn refused_memory_is_an_error() {
     }
     if child::untooled() {
         let names = CASES.map(|(name, _)| name);
-        let limits = Limits { addresses: Some(LIMIT), ..Limits::default() };
+        // One arena: others would take half of the addresses.
+        let variables = [("MALLOC_ARENA_MAX", "1")];
+        let limits = Limits { addresses: Some(LIMIT), variables: &variables };
         child::run_all("memory_limits::refused_memory_is_an_error", names, &limits);
     }
 }

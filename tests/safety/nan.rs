@@ -6,17 +6,9 @@ use ndarray::{ArrayD, Axis};
 use opkernels::{Reduction, ScatterElements, ScatterElementsExt};
 
 use crate::common::oracle::{self, Scatter};
-use crate::common::{Laid, Layout, Numbers, REDUCTIONS, Reduce, array_of, assert_same, settled};
-
-/// Runs here, and on pools of so many threads.
-fn here_and_on_pools<R: Send>(run: impl Fn() -> R + Sync, check: impl Fn(R)) {
-    check(run());
-    #[cfg(feature = "rayon")]
-    for threads in [1, 2, 4] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        check(pool.install(&run));
-    }
-}
+use crate::common::{
+    Laid, Layout, Numbers, REDUCTIONS, Reduce, array_of, assert_same, here_and_on_pools, settled,
+};
 
 /// The first column in every other one. `axis` is the one that is reduced.
 fn columns_alike<A: Clone>(mut array: ArrayD<A>, axis: usize) -> ArrayD<A> {
@@ -65,14 +57,15 @@ fn same_in_layouts<A: Reduce>(
             let (indices, updates) = (indices.view(), updates.view());
             data.view().scatter_elements_with(&indices, &updates, attributes).unwrap()
         };
-        here_and_on_pools(returned, |output| assert_same(&settled(&output), expected));
+        let same = |output| assert_same(&settled(&output), expected);
+        here_and_on_pools(returned).into_iter().for_each(same);
         let in_place = || {
             let mut target = data.clone();
             let (indices, updates) = (indices.view(), updates.view());
             target.view_mut().scatter_elements_inplace(&indices, &updates, attributes).unwrap();
             target.contents()
         };
-        here_and_on_pools(in_place, |output| assert_same(&settled(&output), expected));
+        here_and_on_pools(in_place).into_iter().for_each(same);
     }
 }
 

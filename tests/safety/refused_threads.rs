@@ -14,7 +14,9 @@ const LIMIT: u32 = 1000 << 10;
 const THREADS: &str = "32";
 const STACK: &str = "262144000";
 
-const LEN: usize = 1_000_000;
+/// Elements, in rows of as many as there are rows.
+const LEN: usize = SIDE * SIDE;
+const SIDE: usize = 500;
 
 /// Every operation on arrays for which several threads would be taken.
 fn all_operations() {
@@ -25,9 +27,9 @@ fn all_operations() {
     data.roll_into(7, 0, &mut out).unwrap();
     assert!(out == rolled(7));
     drop(out);
-    let mut rows = data.clone().into_shape_with_order((1000, 1000)).unwrap();
+    let mut rows = data.clone().into_shape_with_order((SIDE, SIDE)).unwrap();
     rows.roll_inplace(3, 0).unwrap();
-    assert!(rows.into_shape_with_order(LEN).unwrap() == rolled(3000));
+    assert!(rows.into_shape_with_order(LEN).unwrap() == rolled(3 * SIDE));
     let backward = Array1::from_shape_fn(LEN, |k| -1 - k as i32);
     assert!(data.gather(&backward, 0).unwrap().iter().copied().eq((0..LEN as u32).rev()));
     let mut out = data.clone();
@@ -35,10 +37,10 @@ fn all_operations() {
     data.gather_into(&backward, clip, &mut out).unwrap();
     assert!(out.iter().copied().eq((0..LEN as u32).rev()));
     drop((out, backward));
-    let indices = Array2::from_shape_fn((1000, 1000), |(i, j)| ((i + j) % 2) as u8);
-    let updates = data.into_shape_with_order((1000, 1000)).unwrap();
-    let target = Array2::<u32>::zeros((2, 1000));
-    for (reduction, expected) in [(Reduction::Sum, 249_500_000), (Reduction::Mean, 499_000)] {
+    let indices = Array2::from_shape_fn((SIDE, SIDE), |(i, j)| ((i + j) % 2) as u8);
+    let updates = data.into_shape_with_order((SIDE, SIDE)).unwrap();
+    let target = Array2::<u32>::zeros((2, SIDE));
+    for (reduction, expected) in [(Reduction::Sum, 31_125_000), (Reduction::Mean, 124_500)] {
         let attributes = ScatterElements::along(Axis(0)).reduction(reduction).use_init_val(false);
         let mut scattered = target.clone();
         scattered.scatter_elements_inplace(&indices, &updates, attributes).unwrap();

@@ -170,7 +170,7 @@ def checksum(answer):
 
 class Ours:
     def __init__(self):
-        command = ["cargo", "bench", "--quiet", "--bench", "asked"]
+        command = ["cargo", "bench", "--quiet", "--bench", "asked", "--features", "asked"]
         subprocess.run([*command, "--no-run"], cwd=BENCHES, check=True)
         self.process = subprocess.Popen(
             command, cwd=BENCHES, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
