@@ -20,8 +20,8 @@ pub(crate) fn on_every_pool<R: Send>(run: impl Fn() -> R + Sync) -> [R; 3] {
 
 /// Runs here, and on every pool if there are any.
 pub(crate) fn here_and_on_pools<R: Send>(run: impl Fn() -> R + Sync) -> Vec<R> {
-    let mut results = vec![run()];
+    let here = [run()];
     #[cfg(feature = "rayon")]
-    results.extend(on_every_pool(run));
-    results
+    let here = here.into_iter().chain(on_every_pool(run));
+    here.into_iter().collect()
 }
