@@ -1,5 +1,7 @@
 //! All walks over a few small loops, compared with plain nested loops in row-major order.
 
+#[cfg(not(small_thresholds))]
+use super::tiling::LINE;
 use super::{
     Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, is_inside, iterations, merge,
 };
@@ -184,6 +186,40 @@ fn cursors_go_where_loops_go() {
                 assert!(reached.iter().eq(expected.take(reached.len())));
             }
         }
+    }
+}
+
+/// How many lines of the listed array a tile uses, far from each other, where entries select among 6 rows
+/// of 4 elements in each of 100,000 columns of a transposed array.
+#[cfg(not(small_thresholds))]
+fn lines_of_a_tile(entries: usize, order: Order) -> usize {
+    const COLUMNS: usize = 100_000;
+    let list = 8 * COLUMNS as isize;
+    let level = |len: usize, selected, listed| {
+        let step = Offsets { selected, indices: 0, listed };
+        Loop { len, step, entries: false }
+    };
+    let mut along = level(entries, 0, list);
+    (along.entries, along.step.indices) = (true, 8);
+    let loops = [level(4, 8, entries as isize * list), along, level(COLUMNS, 192, 8)];
+    let components = [Component { len: 6, step: 32, at: 0 }].into_iter().collect();
+    let (walk, _) = Walk::new(loops.into_iter().collect(), components, order);
+    let nested = walk.shared().iter().chain([&walk.outer]).chain(walk.nest()).chain([&walk.inner]);
+    let mut within = nested.skip_while(|level| level.step.selected.unsigned_abs() < LINE);
+    within.next();
+    within.filter(|level| level.step.listed.unsigned_abs() >= LINE).map(|level| level.len).product()
+}
+
+/// Entries that select in the same cache lines run within tiles, unless these would list in too many.
+#[test]
+#[cfg(not(small_thresholds))]
+fn entries_share_the_lines_of_a_tile() {
+    for order in [Order::Selected(8), Order::Listed(8)] {
+        assert_eq!(lines_of_a_tile(4, order), 16);
+        assert_eq!(lines_of_a_tile(6, order), 24);
+        assert_eq!(lines_of_a_tile(7, order), 4);
+        // Two of them seldom select in the same line.
+        assert_eq!(lines_of_a_tile(2, order), 4);
     }
 }
 

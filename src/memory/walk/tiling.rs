@@ -240,7 +240,7 @@ fn tile_pair(
     }
     let mut within = Loops::new();
     if keys.selected(&tiled) >= LINE {
-        within = take_near(loops, &tiled, partner.len.saturating_mul(len), keys);
+        within = take_near(loops, &tiled, &partner, len, (keys, order));
     }
     if partner.reads_indices() {
         let (around, wide) = take_around_entries(loops, &tiled, &partner, keys);
@@ -270,20 +270,49 @@ fn in_blocks(loops: &[Loop], pair: [usize; 2], keys: SortKeys<'_>, order: Order)
 }
 
 /// Removes the loops that share cache lines of the selected array and not of the listed one, to run
-/// within tiles of `tiled`, if these lines would not stay cached for all of `tiled`. `elements` is
-/// the number of elements of a tile.
-fn take_near(loops: &mut Loops, tiled: &Loop, elements: usize, keys: SortKeys<'_>) -> Loops {
-    const MANY: usize = threshold(256, 16);
-    let is_near =
-        |level: &&Loop| !level.entries && shares_lines(level, keys) && keys.listed(level) >= LINE;
-    let near: Loops = loops.iter().filter(is_near).copied().collect();
+/// within tiles of `len` iterations of `tiled` around `partner`, if these lines would not stay cached for
+/// all of `tiled`.
+fn take_near(
+    loops: &mut Loops,
+    tiled: &Loop,
+    partner: &Loop,
+    len: usize,
+    (keys, order): (SortKeys<'_>, Order),
+) -> Loops {
+    const MANY: usize = threshold(128, 16);
+    let is_near = |level: &Loop| shares_lines(level, keys) && keys.listed(level) >= LINE;
     let all: Loops = loops.iter().chain([tiled]).copied().collect();
+    let mut near: Loops = loops.iter().copied().filter(is_near).collect();
+    let elements = partner.len.saturating_mul(len);
+    let apart = loops.iter().any(|level| level.entries && !is_near(level));
+    let lists = iterations(&near).saturating_mul(partner.len);
+    if apart || !shares_entries(&all, lists, keys, order) {
+        near.retain(|level| !level.entries);
+    }
     let cached = |level: &Loop| stays_cached(&all, keys.listed(level), keys);
     if iterations(&near).saturating_mul(elements) < MANY || near.iter().all(cached) {
         return Loops::new();
     }
     loops.retain(|level| !near.contains(level));
     near
+}
+
+/// Whether entries select in the same cache lines, so that these are loaded once for all entries within a
+/// tile. `lists` is the number of cache lines of the listed array that are then in use, far from each
+/// other.
+fn shares_entries(loops: &[Loop], lists: usize, keys: SortKeys<'_>, order: Order) -> bool {
+    /// The fewest entries for which a gather uses more lines than prefetchers follow: each entry would
+    /// load what is selected from memory again.
+    const PASSES: usize = threshold(8, 3);
+    let entries: Loops = loops.iter().copied().filter(|level| level.entries).collect();
+    let entries = iterations(&entries);
+    let shared = reach(keys.components) <= entries.saturating_mul(LINE);
+    let uncached = || {
+        let selected = selected_bytes(loops.iter(), loops, keys, false);
+        selected >= of_caches(|caches| caches.last, 1024)
+    };
+    let gathers = matches!(order, Order::Listed(_));
+    shared && (lists <= STREAMS || (gathers && entries >= PASSES && uncached()))
 }
 
 /// Removes the loops that run within tiles of `tiled` around `entries`, so that they use the same cache
