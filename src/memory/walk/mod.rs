@@ -34,7 +34,7 @@ pub(super) use cost::cost_of_rows;
 pub(super) use cursor::{Cursor, iterations};
 pub(super) use order::{FEW, Order, Walk, is_far, is_inside, is_spread, merge};
 use smallvec::SmallVec;
-pub(super) use tiling::{STREAMS, lines_in_l1};
+pub(super) use tiling::lines::{STREAMS, lines_in_l1};
 
 use super::strided::Layout;
 

@@ -9,7 +9,8 @@
 
 use std::ops::Range;
 
-use super::tiling::{LINE, reuses_lines, tile};
+use super::tiling::lines::{LINE, reuses_lines};
+use super::tiling::tile;
 use super::{Component, Components, Loop, Loops, Offsets, iterations};
 use crate::memory::cpu::{self, Caches, of_caches};
 use crate::memory::indices::CHUNK;

@@ -1,7 +1,7 @@
 //! All walks over a few small loops, compared with plain nested loops in row-major order.
 
 #[cfg(not(small_thresholds))]
-use super::tiling::LINE;
+use super::tiling::lines::LINE;
 use super::{
     Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, is_inside, iterations, merge,
 };
@@ -189,20 +189,20 @@ fn cursors_go_where_loops_go() {
     }
 }
 
-/// How many lines of the listed array a tile uses, far from each other, where entries select among 6 rows
-/// of 4 elements in each of 100,000 columns of a transposed array.
+/// How many lines of the listed array a tile uses, far from each other, where entries select among
+/// `among` rows of `row` elements of 8 bytes in each column of a transposed array; 1 without tiles.
 #[cfg(not(small_thresholds))]
-fn lines_of_a_tile(entries: usize, order: Order) -> usize {
-    const COLUMNS: usize = 100_000;
-    let list = 8 * COLUMNS as isize;
+fn lines_of_a_tile([columns, among, row]: [usize; 3], entries: usize, order: Order) -> usize {
+    let (list, row_step) = (8 * columns as isize, 8 * row as isize);
     let level = |len: usize, selected, listed| {
         let step = Offsets { selected, indices: 0, listed };
         Loop { len, step, entries: false }
     };
     let mut along = level(entries, 0, list);
     (along.entries, along.step.indices) = (true, 8);
-    let loops = [level(4, 8, entries as isize * list), along, level(COLUMNS, 192, 8)];
-    let components = [Component { len: 6, step: 32, at: 0 }].into_iter().collect();
+    let column = level(columns, among as isize * row_step, 8);
+    let loops = [level(row, 8, entries as isize * list), along, column];
+    let components = [Component { len: among, step: row_step, at: 0 }].into_iter().collect();
     let (walk, _) = Walk::new(loops.into_iter().collect(), components, order);
     let nested = walk.shared().iter().chain([&walk.outer]).chain(walk.nest()).chain([&walk.inner]);
     let mut within = nested.skip_while(|level| level.step.selected.unsigned_abs() < LINE);
@@ -215,12 +215,24 @@ fn lines_of_a_tile(entries: usize, order: Order) -> usize {
 #[cfg(not(small_thresholds))]
 fn entries_share_the_lines_of_a_tile() {
     for order in [Order::Selected(8), Order::Listed(8)] {
-        assert_eq!(lines_of_a_tile(4, order), 16);
-        assert_eq!(lines_of_a_tile(6, order), 24);
-        assert_eq!(lines_of_a_tile(7, order), 4);
+        let lines = |entries| lines_of_a_tile([100_000, 6, 4], entries, order);
+        assert_eq!(lines(4), 16);
+        assert_eq!(lines(6), 24);
+        assert_eq!(lines(7), 4);
         // Two of them seldom select in the same line.
-        assert_eq!(lines_of_a_tile(2, order), 4);
+        assert_eq!(lines(2), 4);
     }
+}
+
+/// Lists of the output are written side by side where they come from the same cache lines, unless these
+/// are too many, or stay cached.
+#[test]
+#[cfg(not(small_thresholds))]
+fn lists_share_the_lines_of_a_tile() {
+    let lines = |columns, entries| lines_of_a_tile([columns, 2, 2], entries, Order::Listed(8));
+    assert_eq!(lines(100_000, 11), 22);
+    assert_eq!(lines(100_000, 13), 1);
+    assert_eq!(lines(1000, 11), 1);
 }
 
 /// The step of an axis of one position, which may be anything, decides nothing.

@@ -23,18 +23,17 @@
 //!
 //! Lanes that no order of loops keeps in the caches are packed instead (`panels.rs`).
 
+pub(super) mod lines;
 mod lists;
 
-use smallvec::SmallVec;
-
+use self::lines::{
+    LINE, STREAMS, lines_in_l1, part_of_l2, selected_bytes, shares_lines, stays_cached,
+};
 use self::lists::{LIST, tile_lists};
 use super::order::{Order, SortKeys, reach, sort};
-use super::{Component, Loop, Loops, Offsets, iterations};
+use super::{Loop, Loops, Offsets, iterations};
 use crate::memory::cpu::{of_caches, transposes};
 use crate::threshold::threshold;
-
-/// Bytes of a cache line.
-pub(super) const LINE: usize = threshold(64, 16);
 
 /// How a loop was tiled.
 #[derive(Clone, Copy)]
@@ -128,6 +127,11 @@ pub(super) fn tile(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Optio
         loops.extend_from_slice(&inside[2..]);
         return Some(tiling);
     }
+    if let Some((at, len)) = lists_at_once(loops, keys).filter(|_| !scatters) {
+        let inside: Loops = loops.drain(at..).collect();
+        let (columns, within) = inside.split_last()?;
+        return Some(Tiling::push(loops, *columns, within, len));
+    }
     let fastest = |key: &dyn Fn(&Loop) -> usize| {
         (0..loops.len()).filter(|&at| key(&loops[at]) != 0).min_by_key(|&at| key(&loops[at]))
     };
@@ -160,6 +164,33 @@ fn few_at_once(loops: &[Loop], keys: SortKeys<'_>) -> Option<usize> {
     let beside = keys.selected(&loops[long]) < LINE;
     let few = iterations(&loops[short..]) <= FEW;
     (few && beside && loops[long].len >= MANY).then_some(long)
+}
+
+/// Which loops of a gather write lists from the same cache lines, that do not stay cached from one list
+/// to the next, and how many elements of each are then written at a time: the number of the first of
+/// these loops, the last of which is over the elements of a list.
+///
+/// ```text
+/// for tile in 0..1000000 by 1024       instead of        for k in entries
+///   for k in entries                                       for i in 0..1000000
+///     for i in tile { .. }                                   output[k, i] = data[i, indices[k]]
+/// ```
+fn lists_at_once(loops: &[Loop], keys: SortKeys<'_>) -> Option<(usize, usize)> {
+    /// Bytes of what a tile selects in: a part of L1.
+    const BYTES: usize = threshold(16 << 10, 64);
+    let (elements, around) = loops.split_last()?;
+    let step = keys.selected(elements);
+    let is_list = |level: &Loop| keys.selected(level) < LINE && keys.listed(level) >= LINE;
+    let at = around.iter().rposition(|level| !is_list(level)).map_or(0, |at| at + 1);
+    let len = BYTES / step.max(1);
+    let lists = (1..=LINE / 2).contains(&step)
+        && !elements.reads_indices()
+        && keys.listed(elements) < LINE
+        && reach(keys.components) <= LINE
+        && around[at..].iter().any(|level| level.entries)
+        && (2..=STREAMS).contains(&iterations(&around[at..]));
+    let cached = elements.len.saturating_mul(step) <= part_of_l2();
+    (lists && !cached && elements.len >= 2 * len).then_some((at, len))
 }
 
 /// The number of the only loop over entries, if each entry selects few elements, far from each other,
@@ -369,11 +400,6 @@ fn disagree(across: &Loop, down: &Loop, keys: SortKeys<'_>) -> bool {
         && keys.listed(down) < LINE
 }
 
-/// Whether iterations of a loop share cache lines of the selected array with the next ones.
-fn shares_lines(level: &Loop, keys: SortKeys<'_>) -> bool {
-    (1..LINE).contains(&keys.selected(level))
-}
-
 /// Whether a loop may run inside all others: in a scatter, no loop over entries moves past another.
 fn moves_inside(loops: &[Loop], at: usize, order: Order) -> bool {
     let last_entries = loops.iter().rposition(|level| level.entries);
@@ -396,88 +422,4 @@ fn cached_lists(loops: &[Loop], keys: SortKeys<'_>) -> Option<usize> {
     let cached = |lane: &Loop| stays_cached(loops, keys.listed(lane), keys);
     let lane = loops.iter().position(|level| is_lane(level) && cached(level))?;
     (iterations(&loops[lane + 1..]) >= LIST).then_some(lane + 1)
-}
-
-/// Whether L2 has room for the cache lines that all loops select in whose steps in the listed array
-/// are less than `step`.
-fn stays_cached(loops: &[Loop], step: usize, keys: SortKeys<'_>) -> bool {
-    let within = loops.iter().filter(|level| keys.listed(level) < step);
-    selected_bytes(within, loops, keys, false) <= part_of_l2()
-}
-
-/// Bytes of L2 that are counted on for the lines that loops select in.
-fn part_of_l2() -> usize {
-    of_caches(|caches| caches.second / 4, 256)
-}
-
-/// Cache lines of pages of their own that hardware prefetchers follow, while a loop uses them in turn,
-/// to the next lines. Gathers from lanes of 5 to 24 elements of a transposed array took 1 to 3.6 times
-/// as long with prefetches or packed, from lanes of 32 0.9 times.
-pub(in crate::memory) const STREAMS: usize = threshold(24, 3);
-
-/// Whether iterations of a loop around entries select in the same cache lines as the next ones, and the
-/// loops inside it in no more than [`STREAMS`].
-#[inline(never)]
-pub(super) fn reuses_lines(loops: &[Loop], components: &[Component]) -> bool {
-    let keys = SortKeys::new(components);
-    let lines = |at: usize| selected_bytes(loops[at + 1..].iter(), loops, keys, false) / LINE;
-    let reuses = |at: usize| shares_lines(&loops[at], keys) && lines(at) <= STREAMS;
-    let last = loops.iter().rposition(|level| level.entries).unwrap_or(0);
-    (0..last).any(|at| !loops[at].entries && reuses(at))
-}
-
-/// The number of bytes of a cache, at most, that hold the cache lines that some loops select in.
-/// Loops over entries may select others in each iteration of the loops around them, along the whole
-/// axes, if each element has its own index.
-///
-/// Lines whose addresses differ by multiples of a power of two share a part of a cache's sets, and
-/// the rest of the cache counts as used: 100 rows, 4096 bytes apart, use as much as 100 pages do.
-/// Positions of each element's own along an axis spread over the sets; so do loops around these, unless
-/// their `conflicts` count.
-fn selected_bytes<'a>(
-    some: impl Iterator<Item = &'a Loop>,
-    loops: &[Loop],
-    keys: SortKeys<'_>,
-    conflicts: bool,
-) -> usize {
-    let own = loops.iter().any(|level| level.reads_indices() && !level.entries);
-    let mut entries = 1_usize;
-    let mut steps: SmallVec<[(usize, usize, bool); 8]> = SmallVec::new();
-    for level in some {
-        if level.entries {
-            entries = if own { usize::MAX } else { entries.saturating_mul(level.len) };
-        } else {
-            steps.push((level.step.selected.unsigned_abs(), level.len, own && !conflicts));
-        }
-    }
-    for axis in keys.components {
-        if entries <= 1 {
-            break;
-        }
-        let len = axis.len.clamp(1, entries);
-        entries = entries.div_ceil(len);
-        steps.push((axis.step.unsigned_abs(), len, own));
-    }
-    steps.sort_unstable();
-    steps.into_iter().fold(LINE, |bytes, (step, len, spread)| match step {
-        0 => bytes,
-        _ if step < LINE => bytes.max(step.saturating_mul(len)),
-        _ if spread => bytes.saturating_mul(len),
-        _ => bytes.max(sets_apart(step)).saturating_mul(len),
-    })
-}
-
-/// The largest power of two that `step` is a multiple of, at most the distance of lines that share
-/// all sets of a cache; this distance for a step of 0, too.
-fn sets_apart(step: usize) -> usize {
-    const MOST: usize = threshold(64 << 10, 256);
-    1 << step.trailing_zeros().min(MOST.trailing_zeros())
-}
-
-/// The number of cache lines that stay in L1 together, a multiple of `step` bytes apart.
-pub(in crate::memory) fn lines_in_l1(step: usize) -> usize {
-    /// Lines of a set, and bytes that one line of each set holds together.
-    const WAYS: usize = threshold(8, 2);
-    const WAY: usize = threshold(4 << 10, 64);
-    WAYS * (WAY / sets_apart(step.max(1)).clamp(LINE, WAY))
 }

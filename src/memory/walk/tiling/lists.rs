@@ -2,10 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use super::{
-    LINE, Tiling, disagree, moves_inside, part_of_l2, selected_bytes, sets_apart, shares_lines,
-    stays_cached, take_pair,
-};
+use super::lines::{LINE, part_of_l2, selected_bytes, sets_apart, shares_lines, stays_cached};
+use super::{Tiling, disagree, moves_inside, take_pair};
 use crate::memory::cpu::of_caches;
 use crate::memory::walk::order::{
     Order, SortKeys, reach, sequential_bytes, sort, sort_by_selected,
