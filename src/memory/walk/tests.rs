@@ -210,7 +210,8 @@ fn lines_of_a_tile([columns, among, row]: [usize; 3], entries: usize, order: Ord
     within.filter(|level| level.step.listed.unsigned_abs() >= LINE).map(|level| level.len).product()
 }
 
-/// Entries that select in the same cache lines run within tiles, unless these would list in too many.
+/// Entries that select in the same cache lines run within tiles, unless these would list in too many
+/// lines.
 #[test]
 #[cfg(not(small_thresholds))]
 fn entries_share_the_lines_of_a_tile() {
@@ -222,6 +223,11 @@ fn entries_share_the_lines_of_a_tile() {
         // Two of them seldom select in the same line.
         assert_eq!(lines(2), 4);
     }
+    // More than any cache holds: only a gather may list in any number.
+    let lines = |entries, order| lines_of_a_tile([5_000_000, 6, 4], entries, order);
+    assert_eq!(lines(8, Order::Listed(8)), 32);
+    assert_eq!(lines(7, Order::Listed(8)), 4);
+    assert_eq!(lines(8, Order::Selected(8)), 4);
 }
 
 /// Lists of the output are written side by side where they come from the same cache lines, unless these
