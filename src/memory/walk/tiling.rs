@@ -27,7 +27,7 @@ pub(super) mod lines;
 mod lists;
 
 use self::lines::{
-    LINE, STREAMS, lines_in_l1, part_of_l2, selected_bytes, shares_lines, stays_cached,
+    LINE, STREAMS, lines_in_l1, part_of_l2, selected_bytes, sets_apart, shares_lines, stays_cached,
 };
 use self::lists::{LIST, tile_lists};
 use super::order::{Order, SortKeys, reach, sort};
@@ -264,7 +264,8 @@ fn tile_pair(
     let [tiled, partner] = take_pair(loops, [tiled, partner]);
     let step = keys.listed(&tiled).min(keys.selected(&tiled));
     let len = if blocks && scatters { WIDE / size } else { tile_len(step) };
-    let mut len = if scatters { len.min(lines_in_l1(keys.selected(&tiled))) } else { len };
+    let mut len =
+        if scatters { len.min(lines_of_a_set(keys.selected(&tiled), size > 0)) } else { len };
     if (blocks && !scatters) || tiled.len < 2 * len {
         loops.extend([partner, tiled]);
         return None;
@@ -280,6 +281,16 @@ fn tile_pair(
     }
     within.push(partner);
     Some(Tiling::push(loops, tiled, &within, len))
+}
+
+/// The most lines of the target, `step` bytes apart, that a tile uses: no more than L1 holds together, and
+/// half of them where L2 holds few more. Kernels that transpose updates take 1.3 times as long then:
+/// these are so short that fewer of them share a line.
+fn lines_of_a_set(step: usize, transposes: bool) -> usize {
+    /// The least power of two that such lines are apart.
+    const APART: usize = threshold(16 << 10, 64);
+    let lines = lines_in_l1(step);
+    if !transposes && sets_apart(step.max(1)) >= APART { lines / 2 } else { lines }
 }
 
 /// Whether the kernel transposes the matrix of a pair of loops; `None` if the pair needs no other order.
