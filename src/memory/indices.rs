@@ -24,7 +24,9 @@ pub(super) use sums::{add, add_ramp};
 
 use super::plan::{Listing, Positions};
 use super::strided::{Layout, Strided};
-use super::walk::{Component, Components, Cursor, Loop, Loops, Offsets, Walk, iterations, merge};
+use super::walk::{
+    Component, Components, Cursor, Loop, Loops, Offsets, Walk, entries, iterations, merge,
+};
 use crate::error::{Error, Result};
 use crate::index::{IndexInteger, Meaning, Policy};
 use crate::parallel::{self, Cost};
@@ -174,8 +176,7 @@ impl<'a> Indices<'a> {
     /// loops over entries read all indices, and all other loops share these.
     pub(super) fn counts(&self, walk: &Walk) -> Option<&'a [u32]> {
         let positions = self.positions?;
-        let entries = walk.loops.iter().filter(|level| level.entries).map(|level| level.len);
-        let all = entries.product::<usize>() * walk.components.len() == self.layout().len();
+        let all = entries(&walk.loops) * walk.components.len() == self.layout().len();
         let same_axes = positions.are_along(walk.components.iter().map(|axis| axis.len));
         if all && walk.shares_indices() && same_axes { positions.counts().ok() } else { None }
     }

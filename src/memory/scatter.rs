@@ -18,7 +18,7 @@ use super::indices::Indices;
 use super::panels::Panels;
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
-use super::walk::{Axes, Components, Loop, Offsets, Order, Walk};
+use super::walk::{Axes, Components, Loop, Offsets, Order, Walk, entries};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::reduction::Reduction;
@@ -231,11 +231,6 @@ impl How<'_> {
             }
         }
     }
-}
-
-/// The largest number of updates that one target element can get.
-fn entries(loops: &[Loop]) -> usize {
-    loops.iter().filter(|level| level.entries).map(|level| level.len).product()
 }
 
 /// A scatter with the policy of its call.

@@ -1,9 +1,8 @@
 //! Whether reductions accumulate beside their targets or in them, and for which targets.
 
-use super::entries;
 use crate::memory::combine::{self, Kernels};
 use crate::memory::cpu::of_caches;
-use crate::memory::walk::{Loop, Walk, is_inside};
+use crate::memory::walk::{Loop, Walk, entries, is_inside};
 use crate::reduction::Reduction;
 use crate::threshold::threshold;
 

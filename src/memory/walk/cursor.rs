@@ -104,3 +104,10 @@ pub(in crate::memory) fn iterations(loops: &[Loop]) -> usize {
     }
     iterations
 }
+
+/// The number of iterations of those loops that are over entries: the largest number of updates that one
+/// target element can get.
+#[inline]
+pub(in crate::memory) fn entries(loops: &[Loop]) -> usize {
+    loops.iter().filter(|level| level.entries).map(|level| level.len).product()
+}

@@ -31,7 +31,7 @@ mod tests;
 mod tiling;
 
 pub(super) use cost::cost_of_rows;
-pub(super) use cursor::{Cursor, iterations};
+pub(super) use cursor::{Cursor, entries, iterations};
 pub(super) use order::{FEW, Order, Walk, is_far, is_inside, is_spread, merge};
 use smallvec::SmallVec;
 pub(super) use tiling::lines::{STREAMS, lines_in_l1};

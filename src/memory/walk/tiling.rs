@@ -31,7 +31,7 @@ use self::lines::{
 };
 use self::lists::{LIST, tile_lists};
 use super::order::{Order, SortKeys, reach, sort};
-use super::{Loop, Loops, Offsets, iterations};
+use super::{Loop, Loops, Offsets, entries, iterations};
 use crate::memory::cpu::{of_caches, transposes};
 use crate::threshold::threshold;
 
@@ -346,8 +346,7 @@ fn shares_entries(loops: &[Loop], lists: usize, keys: SortKeys<'_>, order: Order
     /// The fewest entries for which a gather uses more lines than prefetchers follow: each entry would
     /// load what is selected from memory again.
     const PASSES: usize = threshold(8, 3);
-    let entries: Loops = loops.iter().copied().filter(|level| level.entries).collect();
-    let entries = iterations(&entries);
+    let entries = entries(loops);
     let shared = reach(keys.components) <= entries.saturating_mul(LINE);
     let uncached = || {
         let selected = selected_bytes(loops.iter(), loops, keys, false);
