@@ -241,6 +241,32 @@ fn lists_share_the_lines_of_a_tile() {
     assert_eq!(lines(1000, 11), 1);
 }
 
+/// Columns, a few sets of L1 apart, are not selected in by turns: rows of the list are tiled instead.
+#[test]
+#[cfg(not(small_thresholds))]
+fn columns_that_share_sets_run_outside_rows() {
+    // `target[c, r] += updates[r, c]`, where a column is `apart` bytes from the next.
+    let inner = |apart: isize, order| {
+        let level = |len, selected, listed| {
+            let step = Offsets { selected, indices: 0, listed };
+            Loop { len, step, entries: false }
+        };
+        let mut along = level(4, 0, 256 * 2400);
+        (along.entries, along.step.indices) = (true, 8);
+        let loops = [level(256, 16, 2400), along, level(300, apart, 8)];
+        let components = [Component { len: 2, step: 8, at: 0 }].into_iter().collect();
+        Walk::new(loops.into_iter().collect(), components, order).0.inner.step
+    };
+    for order in [Order::Selected(0), Order::Listed(0)] {
+        assert_eq!(inner(4096, order).selected, 16);
+        assert_eq!(inner(3 * 4096, order).selected, 16);
+        assert_eq!(inner(4096 + 64, order).selected, 4096 + 64);
+    }
+    // Gathers are not slowed by stores.
+    assert_eq!(inner(5 * 1024, Order::Selected(0)).selected, 16);
+    assert_eq!(inner(5 * 1024, Order::Listed(0)).selected, 5 * 1024);
+}
+
 /// The step of an axis of one position, which may be anything, decides nothing.
 #[test]
 fn axes_of_one_position_do_not_decide_what_is_inside() {

@@ -264,8 +264,7 @@ fn tile_pair(
     let [tiled, partner] = take_pair(loops, [tiled, partner]);
     let step = keys.listed(&tiled).min(keys.selected(&tiled));
     let len = if blocks && scatters { WIDE / size } else { tile_len(step) };
-    let mut len =
-        if scatters { len.min(lines_of_a_set(keys.selected(&tiled), size > 0)) } else { len };
+    let mut len = if scatters { len.min(lines_in_l1(keys.selected(&tiled))) } else { len };
     if (blocks && !scatters) || tiled.len < 2 * len {
         loops.extend([partner, tiled]);
         return None;
@@ -280,17 +279,52 @@ fn tile_pair(
         within.extend(around);
     }
     within.push(partner);
-    Some(Tiling::push(loops, tiled, &within, len))
+    match take_sequence(&mut within, &tiled, keys, scatters) {
+        Some((sequence, len)) => Some(Tiling::push(loops, sequence, &within, len)),
+        None => Some(Tiling::push(loops, tiled, &within, len)),
+    }
 }
 
-/// The most lines of the target, `step` bytes apart, that a tile uses: no more than L1 holds together, and
-/// half of them where L2 holds few more. Kernels that transpose updates take 1.3 times as long then:
-/// these are so short that fewer of them share a line.
-fn lines_of_a_set(step: usize, transposes: bool) -> usize {
-    /// The least power of two that such lines are apart.
-    const APART: usize = threshold(16 << 10, 64);
-    let lines = lines_in_l1(step);
-    if !transposes && sets_apart(step.max(1)) >= APART { lines / 2 } else { lines }
+/// If the lines that a tile of `tiled` selects in share a few sets of L1, replaces a loop that selects in
+/// sequence by `tiled`, and returns it, to be tiled instead, with the length of its tiles, whose lines of
+/// the listed array L1 holds.
+///
+/// ```text
+/// for tile in columns by 8                 becomes    for tile in rows by 64
+///   for r in rows                                       for c in columns
+///     for c in tile                                       for r in tile
+///       target[r, c] += updates[r, c]                       target[r, c] += updates[r, c]
+/// ```
+///
+/// Reductions of elements a multiple of 4 KiB apart also wait for each other: processors compare the
+/// lower 12 bits of addresses to tell whether a load needs an earlier store.
+fn take_sequence(
+    within: &mut Loops,
+    tiled: &Loop,
+    keys: SortKeys<'_>,
+    scatters: bool,
+) -> Option<(Loop, usize)> {
+    /// The least powers of two that such lines are apart, of a gather and of a scatter.
+    const APART: [usize; 2] = [threshold(2 << 10, 64), threshold(1 << 10, 32)];
+    /// The fewest iterations of the loop.
+    const MANY: usize = threshold(64, 6);
+    /// The bounds of the length of a tile.
+    const LEN: [usize; 2] = [threshold(8, 2), threshold(128, 4)];
+    if sets_apart(keys.selected(tiled)) < APART[usize::from(scatters)] {
+        return None;
+    }
+    let in_sequence = |level: &Loop| {
+        let shares = shares_lines(level, keys) && keys.listed(level) >= LINE;
+        shares && !level.entries && level.len >= MANY
+    };
+    let at = within.iter().position(in_sequence)?;
+    let sequence = within.remove(at);
+    // Inside of all loops but those whose lines of the listed array are far from each other, too.
+    let inside = if at == within.len() { 0 } else { 1 };
+    let lists = iterations(&within[within.len() - inside..]);
+    within.insert(within.len() - inside, *tiled);
+    let len = lines_in_l1(keys.listed(&sequence)) / 2 / lists;
+    Some((sequence, len.clamp(LEN[0], LEN[1]).min(sequence.len / 2)))
 }
 
 /// Whether the kernel transposes the matrix of a pair of loops; `None` if the pair needs no other order.
