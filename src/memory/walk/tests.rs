@@ -241,30 +241,85 @@ fn lists_share_the_lines_of_a_tile() {
     assert_eq!(lines(1000, 11), 1);
 }
 
-/// Columns, a few sets of L1 apart, are not selected in by turns: rows of the list are tiled instead.
+/// The step in the selected and in the listed array of the loop that runs innermost of `loops`, given by
+/// length, these two steps, and whether they are over entries or read indices of their own.
+#[cfg(not(small_thresholds))]
+fn innermost(
+    loops: &[(usize, isize, isize, Option<bool>)],
+    [among, apart]: [usize; 2],
+    order: Order,
+) -> (isize, isize) {
+    let level = |&(len, selected, listed, reads): &(usize, isize, isize, Option<bool>)| {
+        let indices = if reads.is_some() { listed * 2 } else { 0 };
+        Loop { len, step: Offsets { selected, indices, listed }, entries: reads == Some(true) }
+    };
+    let components = Component { len: among, step: apart as isize, at: 0 };
+    let loops = loops.iter().map(level).collect();
+    let (walk, _) = Walk::new(loops, [components].into_iter().collect(), order);
+    let step = walk.loops.last().map(|level| level.step);
+    step.map_or((0, 0), |step| (step.selected, step.listed))
+}
+
+/// Columns a few sets of L1 apart are not selected in by turns: rows of the list are tiled instead.
 #[test]
 #[cfg(not(small_thresholds))]
 fn columns_that_share_sets_run_outside_rows() {
     // `target[c, r] += updates[r, c]`, where a column is `apart` bytes from the next.
     let inner = |apart: isize, order| {
-        let level = |len, selected, listed| {
-            let step = Offsets { selected, indices: 0, listed };
-            Loop { len, step, entries: false }
-        };
-        let mut along = level(4, 0, 256 * 2400);
-        (along.entries, along.step.indices) = (true, 8);
-        let loops = [level(256, 16, 2400), along, level(300, apart, 8)];
-        let components = [Component { len: 2, step: 8, at: 0 }].into_iter().collect();
-        Walk::new(loops.into_iter().collect(), components, order).0.inner.step
+        let entries = (4, 0, 256 * 2400, Some(true));
+        innermost(&[(256, 16, 2400, None), entries, (300, apart, 8, None)], [2, 8], order).0
     };
     for order in [Order::Selected(0), Order::Listed(0)] {
-        assert_eq!(inner(4096, order).selected, 16);
-        assert_eq!(inner(3 * 4096, order).selected, 16);
-        assert_eq!(inner(4096 + 64, order).selected, 4096 + 64);
+        assert_eq!(inner(4096, order), 16);
+        assert_eq!(inner(3 * 4096, order), 16);
+        assert_eq!(inner(4096 + 64, order), 4096 + 64);
     }
     // Gathers are not slowed by stores.
-    assert_eq!(inner(5 * 1024, Order::Selected(0)).selected, 16);
-    assert_eq!(inner(5 * 1024, Order::Listed(0)).selected, 5 * 1024);
+    assert_eq!(inner(5 * 1024, Order::Selected(0)), 16);
+    assert_eq!(inner(5 * 1024, Order::Listed(0)), 5 * 1024);
+    // Blocks that kernels transpose use whole lines.
+    let inner = |size| {
+        let loops = [(2048, 4, 400, None), (100, 8192, 4, None)];
+        innermost(&loops, [0, 0], Order::Listed(size)).0
+    };
+    assert_eq!(inner(4), 8192);
+    assert_eq!(inner(0), 4);
+}
+
+/// Elements with indices of their own that select, or are listed, a few sets of L1 apart.
+#[test]
+#[cfg(not(small_thresholds))]
+fn lanes_that_share_sets_run_inside_entries() {
+    let order = Order::Selected(0);
+    // `target[indices[l, k], l] += updates[l, k]`
+    let inner = |apart, order| {
+        let loops = [(28, 0, 8, Some(true)), (2048, 8, 224, Some(false))];
+        innermost(&loops, [138, apart], order)
+    };
+    assert_eq!(inner(16384, order), (8, 224));
+    assert_eq!(inner(16384 + 64, order), (0, 8));
+    assert_eq!(inner(16384, Order::Listed(8)), (0, 8));
+    // `target[l, indices[k, l]] += updates[k, l]`
+    let inner = |apart| {
+        let loops = [(2048, 256, 4, Some(false)), (70, 0, apart, Some(true))];
+        innermost(&loops, [64, 4], order)
+    };
+    assert_eq!(inner(8192), (256, 4));
+    assert_eq!(inner(8192 + 64), (0, 8192 + 64));
+}
+
+/// Reductions of rows whose elements are a multiple of 4096 bytes apart run lane by lane.
+#[test]
+#[cfg(not(small_thresholds))]
+fn rows_of_elements_that_wait_for_each_other_run_outside_entries() {
+    let inner = |apart, entry| {
+        let loops = [(14, apart, 8, None), (2000, 0, entry, Some(true))];
+        innermost(&loops, [1024, 8], Order::Selected(0))
+    };
+    assert_eq!(inner(8192, 112), (0, 112));
+    assert_eq!(inner(8192 + 64, 112), (8192 + 64, 8));
+    // Chunks of updates that L2 does not hold.
+    assert_eq!(inner(8192, 8192), (8192, 8));
 }
 
 /// The step of an axis of one position, which may be anything, decides nothing.

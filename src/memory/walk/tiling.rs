@@ -23,11 +23,13 @@
 //!
 //! Lanes that no order of loops keeps in the caches are packed instead (`panels.rs`).
 
+mod conflicts;
 pub(super) mod lines;
 mod lists;
 
+use self::conflicts::Conflict;
 use self::lines::{
-    LINE, STREAMS, lines_in_l1, part_of_l2, selected_bytes, sets_apart, shares_lines, stays_cached,
+    LINE, STREAMS, lines_in_l1, part_of_l2, selected_bytes, shares_lines, stays_cached,
 };
 use self::lists::{LIST, tile_lists};
 use super::order::{Order, SortKeys, reach, sort};
@@ -109,8 +111,18 @@ fn is_transposed(
     dense && runs && !across.reads_indices() && transposes(size, near, !down.reads_indices())
 }
 
-/// Tiles a loop where the strides of the arrays disagree about which loop should run innermost.
+/// Tiles a loop where the strides of the arrays disagree about which loop should run innermost, or where
+/// the innermost would use a few sets of the caches.
 pub(super) fn tile(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Option<Tiling> {
+    let sorted = Loops::from_slice(loops);
+    let tiling = tile_for_lines(loops, keys, order);
+    let Some(conflict) = Conflict::of(loops, &sorted, keys, order) else { return tiling };
+    *loops = sorted;
+    conflict.tile(loops, keys)
+}
+
+/// Tiles a loop so that whole cache lines are used while they are cached.
+fn tile_for_lines(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Option<Tiling> {
     if let Some(at) = far_elements(loops, keys) {
         let entries = loops.remove(at);
         loops.push(entries);
@@ -132,18 +144,21 @@ pub(super) fn tile(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Optio
         let (columns, within) = inside.split_last()?;
         return Some(Tiling::push(loops, *columns, within, len));
     }
-    let fastest = |key: &dyn Fn(&Loop) -> usize| {
-        (0..loops.len()).filter(|&at| key(&loops[at]) != 0).min_by_key(|&at| key(&loops[at]))
-    };
-    let fastest_selected = fastest(&|level| keys.selected(level))?;
-    let fastest_listed = fastest(&|level| keys.listed(level))?;
-    let pair = [fastest_selected, fastest_listed];
+    let pair = fastest(loops, keys)?;
     let own_indices = pair.iter().all(|&at| loops[at].reads_indices());
-    if own_indices && fastest_selected != fastest_listed {
+    if own_indices && pair[0] != pair[1] {
         tile_lists(loops, pair, keys, order)
     } else {
         tile_pair(loops, pair, keys, order)
     }
+}
+
+/// The numbers of the loops with the shortest steps in the selected and in the listed array.
+fn fastest(loops: &[Loop], keys: SortKeys<'_>) -> Option<[usize; 2]> {
+    let fastest = |key: &dyn Fn(&Loop) -> usize| {
+        (0..loops.len()).filter(|&at| key(&loops[at]) != 0).min_by_key(|&at| key(&loops[at]))
+    };
+    Some([fastest(&|level| keys.selected(level))?, fastest(&|level| keys.listed(level))?])
 }
 
 /// The number of a long loop of a scatter, around a short one, inside of which kernels would have few
@@ -279,52 +294,7 @@ fn tile_pair(
         within.extend(around);
     }
     within.push(partner);
-    match take_sequence(&mut within, &tiled, keys, scatters) {
-        Some((sequence, len)) => Some(Tiling::push(loops, sequence, &within, len)),
-        None => Some(Tiling::push(loops, tiled, &within, len)),
-    }
-}
-
-/// If the lines that a tile of `tiled` selects in share a few sets of L1, replaces a loop that selects in
-/// sequence by `tiled`, and returns it, to be tiled instead, with the length of its tiles, whose lines of
-/// the listed array L1 holds.
-///
-/// ```text
-/// for tile in columns by 8                 becomes    for tile in rows by 64
-///   for r in rows                                       for c in columns
-///     for c in tile                                       for r in tile
-///       target[r, c] += updates[r, c]                       target[r, c] += updates[r, c]
-/// ```
-///
-/// Reductions of elements a multiple of 4 KiB apart also wait for each other: processors compare the
-/// lower 12 bits of addresses to tell whether a load needs an earlier store.
-fn take_sequence(
-    within: &mut Loops,
-    tiled: &Loop,
-    keys: SortKeys<'_>,
-    scatters: bool,
-) -> Option<(Loop, usize)> {
-    /// The least powers of two that such lines are apart, of a gather and of a scatter.
-    const APART: [usize; 2] = [threshold(2 << 10, 64), threshold(1 << 10, 32)];
-    /// The fewest iterations of the loop.
-    const MANY: usize = threshold(64, 6);
-    /// The bounds of the length of a tile.
-    const LEN: [usize; 2] = [threshold(8, 2), threshold(128, 4)];
-    if sets_apart(keys.selected(tiled)) < APART[usize::from(scatters)] {
-        return None;
-    }
-    let in_sequence = |level: &Loop| {
-        let shares = shares_lines(level, keys) && keys.listed(level) >= LINE;
-        shares && !level.entries && level.len >= MANY
-    };
-    let at = within.iter().position(in_sequence)?;
-    let sequence = within.remove(at);
-    // Inside of all loops but those whose lines of the listed array are far from each other, too.
-    let inside = if at == within.len() { 0 } else { 1 };
-    let lists = iterations(&within[within.len() - inside..]);
-    within.insert(within.len() - inside, *tiled);
-    let len = lines_in_l1(keys.listed(&sequence)) / 2 / lists;
-    Some((sequence, len.clamp(LEN[0], LEN[1]).min(sequence.len / 2)))
+    Some(Tiling::push(loops, tiled, &within, len))
 }
 
 /// Whether the kernel transposes the matrix of a pair of loops; `None` if the pair needs no other order.
