@@ -22,8 +22,8 @@ use crate::memory::cpu::of_caches;
 use crate::memory::indices::CHUNK;
 use crate::threshold::threshold;
 
-/// The least power of two that lines of the selected array are apart, in a gather and in a scatter, and
-/// that lines of the listed array are apart, which share so few sets that it matters.
+/// The least powers of two that lines are apart which share so few sets that it matters: those that a
+/// gather selects in and those of the listed array, and those that a scatter selects in.
 const APART: [usize; 2] = [threshold(2 << 10, 64), threshold(1 << 10, 32)];
 
 /// The same for elements that a reduction loads while those before are being stored.
@@ -43,8 +43,8 @@ pub(super) struct Conflict {
 }
 
 impl Conflict {
-    /// Whether the innermost of the loops that were `chosen` uses the same sets, although one of `loops`,
-    /// as they were before, is in sequence in the same array.
+    /// The innermost of the loops that were `chosen`, if it uses a few sets, although one of `loops`, the
+    /// same before any was moved or tiled, is in sequence in the same array.
     pub(super) fn of(
         chosen: &[Loop],
         loops: &[Loop],
