@@ -29,6 +29,19 @@ pub(in crate::memory) enum Order {
     Selected(usize),
 }
 
+impl Order {
+    /// Whether a scatter is ordered.
+    pub(super) fn scatters(self) -> bool {
+        matches!(self, Order::Selected(_))
+    }
+
+    /// The size of the elements that the kernel transposes, or 0.
+    pub(super) fn size(self) -> usize {
+        let (Order::Listed(size) | Order::Selected(size)) = self;
+        size
+    }
+}
+
 /// A loop nest in the order in which it runs, and the role of each loop. In `loops` they stand
 /// in the order shared, outer, nest, inner. They run as
 ///
@@ -146,7 +159,7 @@ impl Walk {
 
     /// The number of targets that indices select among.
     pub(in crate::memory) fn targets(&self) -> usize {
-        self.components.iter().map(|component| component.len).product()
+        targets(&self.components)
     }
 
     /// [`is_spread`] for the components of this walk.
@@ -289,6 +302,11 @@ pub(super) fn sequential_bytes(loops: &[Loop]) -> usize {
         level.len.saturating_mul(indices.unsigned_abs().saturating_add(listed.unsigned_abs()))
     };
     loops.iter().map(bytes).max().unwrap_or(0)
+}
+
+/// The number of targets that indices into some axes select among.
+pub(super) fn targets(components: &[Component]) -> usize {
+    components.iter().map(|component| component.len).product()
 }
 
 /// The number of bytes that the longest of the selected axes spans.

@@ -204,8 +204,8 @@ fn lines_of_a_tile([columns, among, row]: [usize; 3], entries: usize, order: Ord
     let loops = [level(row, 8, entries as isize * list), along, column];
     let components = [Component { len: among, step: row_step, at: 0 }].into_iter().collect();
     let (walk, _) = Walk::new(loops.into_iter().collect(), components, order);
-    let nested = walk.shared().iter().chain([&walk.outer]).chain(walk.nest()).chain([&walk.inner]);
-    let mut within = nested.skip_while(|level| level.step.selected.unsigned_abs() < LINE);
+    let mut within =
+        walk.loops.iter().skip_while(|level| level.step.selected.unsigned_abs() < LINE);
     within.next();
     within.filter(|level| level.step.listed.unsigned_abs() >= LINE).map(|level| level.len).product()
 }

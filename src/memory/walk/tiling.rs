@@ -97,17 +97,19 @@ fn is_transposed(
     loops: &[Loop],
     [fastest_selected, fastest_listed]: [usize; 2],
     keys: SortKeys<'_>,
-    size: usize,
+    order: Order,
     same: bool,
 ) -> bool {
     /// Shorter runs that share an index are put together with others in one tile, at offsets
     /// without a constant stride (`LONG_RUN` in `indexed.rs`).
     const RUN: usize = 16;
     let reading = loops.iter().filter(|level| level.reads_indices()).count();
-    let (across, down) = (&loops[fastest_selected], &loops[fastest_listed]);
+    let (across, down, size) = (&loops[fastest_selected], &loops[fastest_listed], order.size());
     let (near, far) = (keys.selected(across), keys.selected(down));
     let runs = if down.reads_indices() { reading == 1 } else { reading == 0 || across.len >= RUN };
-    let dense = down.step.listed == size as isize && (near < far || same);
+    let dense = down.step.listed == size as isize
+        && (near < far || same)
+        && (!order.scatters() || across.step.selected == size as isize);
     dense && runs && !across.reads_indices() && transposes(size, near, !down.reads_indices())
 }
 
@@ -128,7 +130,7 @@ fn tile_for_lines(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Option
         loops.push(entries);
         return None;
     }
-    let scatters = matches!(order, Order::Selected(_));
+    let scatters = order.scatters();
     if let Some(at) = few_at_once(loops, keys).filter(|_| scatters) {
         if loops[at].len < 2 * MANY_AT_ONCE {
             loops.swap(at, at + 1);
@@ -245,8 +247,8 @@ fn tile_pair(
     keys: SortKeys<'_>,
     order: Order,
 ) -> Option<Tiling> {
-    let (Order::Listed(size) | Order::Selected(size)) = order;
-    let scatters = matches!(order, Order::Selected(_));
+    let size = order.size();
+    let scatters = order.scatters();
     let blocks = in_blocks(loops, pair, keys, order)?;
     let [mut fastest_selected, fastest_listed] = pair;
     let (mut across, down) = (&loops[fastest_selected], &loops[fastest_listed]);
@@ -299,19 +301,15 @@ fn tile_pair(
 
 /// Whether the kernel transposes the matrix of a pair of loops; `None` if the pair needs no other order.
 fn in_blocks(loops: &[Loop], pair: [usize; 2], keys: SortKeys<'_>, order: Order) -> Option<bool> {
-    let (Order::Listed(size) | Order::Selected(size)) = order;
-    let scatters = matches!(order, Order::Selected(_));
     let [across, down] = pair.map(|at| &loops[at]);
     let sharing =
         loops.iter().any(|level| level != across && level != down && shares_listed(level, keys));
     // All entries of a gather may select the same element.
-    let same = !scatters && sharing && down.entries && keys.selected(down) == 0;
+    let same = !order.scatters() && sharing && down.entries && keys.selected(down) == 0;
     let apart = disagree(across, down, keys) || (same && keys.listed(across) >= LINE);
     // A narrow matrix has only a part of the cache lines of the listed array that other loops share.
-    let narrow = apart && sharing && down.len.saturating_mul(size) < LINE;
-    let blocks = !narrow
-        && is_transposed(loops, pair, keys, size, same)
-        && (!scatters || across.step.selected == size as isize);
+    let narrow = apart && sharing && down.len.saturating_mul(order.size()) < LINE;
+    let blocks = !narrow && is_transposed(loops, pair, keys, order, same);
     (apart || blocks).then_some(blocks)
 }
 
@@ -356,7 +354,7 @@ fn shares_entries(loops: &[Loop], lists: usize, keys: SortKeys<'_>, order: Order
         let selected = selected_bytes(loops.iter(), loops, keys, false);
         selected >= of_caches(|caches| caches.last, 1024)
     };
-    let gathers = matches!(order, Order::Listed(_));
+    let gathers = !order.scatters();
     shared && (lists <= STREAMS || (gathers && entries >= PASSES && uncached()))
 }
 
@@ -417,7 +415,7 @@ fn disagree(across: &Loop, down: &Loop, keys: SortKeys<'_>) -> bool {
 /// Whether a loop may run inside all others: in a scatter, no loop over entries moves past another.
 fn moves_inside(loops: &[Loop], at: usize, order: Order) -> bool {
     let last_entries = loops.iter().rposition(|level| level.entries);
-    matches!(order, Order::Listed(_)) || !loops[at].entries || last_entries == Some(at)
+    !order.scatters() || !loops[at].entries || last_entries == Some(at)
 }
 
 /// Removes two loops and returns them.

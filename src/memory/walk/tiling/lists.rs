@@ -32,8 +32,7 @@ pub(super) fn tile_lists(
         // No loop needs another place if what all loops within the outermost one whose iterations
         // share cache lines select stays in the caches until its next iteration.
         let cached = stays_cached(loops, outermost, keys);
-        let conflicts =
-            cached && matches!(order, Order::Selected(_)) && conflict(loops, outermost, keys);
+        let conflicts = cached && order.scatters() && conflict(loops, outermost, keys);
         sort(loops, |level| keys.listed(level));
         if !conflicts {
             if cached {
@@ -46,7 +45,7 @@ pub(super) fn tile_lists(
                 return None;
             }
         }
-        if let Order::Selected(_) = order {
+        if order.scatters() {
             sort_by_selected(loops, keys);
         }
     }
@@ -104,8 +103,8 @@ impl Near {
         const ALWAYS: usize = threshold(1 << 10, 64);
         // A scatter else runs lane by lane, along entries that lie apart in both lists: where these come
         // from memory, no hardware prefetcher expects their lines.
-        let scatters = matches!(order, Order::Selected(_));
-        let apart = scatters && sequential_bytes(loops) >= of_caches(|caches| caches.last, 1 << 11);
+        let apart =
+            order.scatters() && sequential_bytes(loops) >= of_caches(|caches| caches.last, 1 << 11);
         let is_list = |first: &usize| iterations(&loops[*first..]) >= LIST;
         let first = (0..loops.len()).rev().find(is_list).unwrap_or(0);
         let (around, list) = loops.split_at(first);
