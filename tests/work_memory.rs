@@ -63,7 +63,7 @@ struct Place {
 
 impl Place {
     fn all() -> Vec<Self> {
-        let all: &[usize] = if cfg!(feature = "rayon") { &[1, 2, 8] } else { &[1] };
+        let all: &[usize] = if cfg!(feature = "rayon") { &[1, 8] } else { &[1] };
         let place = |&threads: &usize| Place {
             threads,
             #[cfg(feature = "rayon")]

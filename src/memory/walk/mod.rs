@@ -25,6 +25,7 @@
 
 mod cost;
 mod cursor;
+mod joined;
 mod order;
 #[cfg(test)]
 mod tests;

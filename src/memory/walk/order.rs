@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 
+use super::joined::joined;
 use super::tiling::lines::{LINE, reuses_lines};
 use super::tiling::tile;
 use super::{Component, Components, Loop, Loops, Offsets, iterations};
@@ -110,7 +111,7 @@ impl Walk {
     /// These loops, run in this order.
     pub(in crate::memory) fn in_order(loops: Loops, components: Components) -> Self {
         let mut walk = Walk::of(loops, components);
-        walk.assign_roles();
+        walk.assign_roles(false);
         walk
     }
 
@@ -208,7 +209,7 @@ impl Walk {
                 return self.tile(order);
             }
         }
-        self.assign_roles();
+        self.assign_roles(false);
         None
     }
 
@@ -235,20 +236,22 @@ impl Walk {
             Order::Selected(_) => keys.or_apart(&self.loops),
         };
         let tiling = tile(&mut self.loops, keys, order);
-        self.assign_roles();
+        let joins = !order.scatters();
+        self.assign_roles(joins);
         let tiling = tiling.filter(|tiling| tiling.remainder > 0)?;
         let mut loops = self.loops.clone();
         loops[tiling.tile].len = tiling.remainder;
         let tiles = loops.remove(tiling.tiles);
         let mut remainder = Walk::of(loops, self.components.clone());
         remainder.base = Offsets::ZERO.after(tiles.len, tiles.step);
-        remainder.assign_roles();
+        remainder.assign_roles(joins);
         Some(Box::new(remainder))
     }
 
-    /// Divides `loops` into the shared loops, `outer`, `nest` and `inner`.
+    /// Divides `loops` into the shared loops, `outer`, `nest` and `inner`. If `joins`, the nest may have
+    /// [loops around the entries](joined).
     #[inline]
-    fn assign_roles(&mut self) {
+    fn assign_roles(&mut self, joins: bool) {
         let mut around = &self.loops[..];
         if let Some((last, others)) = around.split_last() {
             if !last.reads_indices() {
@@ -259,6 +262,9 @@ impl Walk {
         let mut start = around.iter().position(Loop::reads_indices).unwrap_or(0);
         if self.is_lane_by_lane(&around[..start], &around[start..]) {
             start = 0;
+        }
+        if joins {
+            start -= joined(&around[..start], &around[start..], &self.inner, &self.components);
         }
         if start > 0 {
             self.shared = (start - 1, iterations(&around[..start - 1]));
@@ -343,6 +349,8 @@ impl Walk {
     }
 }
 
+impl Walk {}
+
 /// Whether lanes that span `bytes` bytes of the selected array together share cache lines of the
 /// listed array, and so use them while those of a chunk of entries are cached.
 #[inline(never)]
@@ -360,7 +368,7 @@ pub(super) struct SortKeys<'w> {
     pub(super) components: &'w [Component],
     /// The key in the selected array of loops over entries: the least step, other than 0, of a
     /// selected axis; 0 where there is none.
-    entry_step: usize,
+    pub(super) entry_step: usize,
 }
 
 impl<'w> SortKeys<'w> {

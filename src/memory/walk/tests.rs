@@ -322,6 +322,45 @@ fn rows_of_elements_that_wait_for_each_other_run_outside_entries() {
     assert_eq!(inner(8192, 8192), (8192, 8));
 }
 
+/// The list of few entries of a gather is joined with those of the loop around, which follow it.
+#[test]
+#[cfg(not(small_thresholds))]
+fn few_entries_are_joined_with_the_loop_around() {
+    // `output[a, b, i, k] = data[a, b, i, indices[k]]` of a transposed array.
+    let nest = |lanes: usize, entries: usize, [apart, gap]: [isize; 2], order| {
+        let lane = entries as isize * 4;
+        let row = lanes as isize * lane;
+        let level = |len, selected, listed| Loop {
+            len,
+            step: Offsets { selected, indices: 0, listed },
+            entries: false,
+        };
+        let loops = Loops::from_slice(&[
+            level(2, 4, 2510 * row),
+            level(2510, 8, row),
+            level(lanes, 20080, lane + gap),
+            Loop {
+                len: entries,
+                step: Offsets { selected: 0, indices: 8, listed: 4 },
+                entries: true,
+            },
+        ]);
+        let component = Component { len: 8, step: apart, at: 0 };
+        let (walk, _) = Walk::new(loops, [component].into_iter().collect(), order);
+        walk.nest().len()
+    };
+    let gather = Order::Listed(4);
+    assert_eq!(nest(20, 11, [401_600, 0], gather), 2);
+    assert_eq!(nest(20, 11, [401_600, 4], gather), 1);
+    assert_eq!(nest(20, 11, [4, 0], gather), 1);
+    assert_eq!(nest(20, 11, [401_600, 0], Order::Selected(4)), 1);
+    assert_eq!(nest(20, 100, [401_600, 0], gather), 1);
+    // Kernels have ways of their own for these.
+    assert_eq!(nest(100, 3, [401_600, 0], gather), 1);
+    // More entries than a chunk has.
+    assert_eq!(nest(100, 11, [401_600, 0], gather), 1);
+}
+
 /// The step of an axis of one position, which may be anything, decides nothing.
 #[test]
 fn axes_of_one_position_do_not_decide_what_is_inside() {
