@@ -16,14 +16,14 @@ use crate::memory::cpu::of_caches;
 use crate::memory::indices::CHUNK;
 use crate::threshold::threshold;
 
-/// The most entries that are few: with 100, nothing is gained.
-const FEW: usize = threshold(64, 4);
+/// The most entries of a short list: joining lists of 100 gains nothing.
+const SHORT_LIST: usize = threshold(64, 4);
 
 /// The fewest iterations around the joined loops, so that indices are not resolved too often.
 const AROUND: usize = threshold(8, 2);
 
-/// The number of loops, the innermost of those `around` the only loop over entries of a gather, that a chunk
-/// joins with it. `inner` is the loop inside.
+/// The number of loops that a chunk joins with the entries of a gather, whose loops are the `nest`: the
+/// innermost of those `around` it. `inner` is the loop inside.
 #[inline(never)]
 pub(super) fn joined(
     around: &[Loop],
@@ -33,7 +33,7 @@ pub(super) fn joined(
 ) -> usize {
     let [entries] = nest else { return 0 };
     let apart = SortKeys::new(components).entry_step >= LINE;
-    if !entries.entries || entries.len > FEW || !apart {
+    if !entries.entries || entries.len > SHORT_LIST || !apart {
         return 0;
     }
     let (mut first, mut len) = (around.len(), entries.len);
@@ -53,8 +53,8 @@ pub(super) fn joined(
     around.len() - first
 }
 
-/// Whether what a chunk of so many joined entries selects stays in the caches for the next iteration of the
-/// loops around.
+/// Whether what a chunk of so many joined entries selects stays in the caches until the next iteration of
+/// the loops around them.
 fn stays_cached(entries: usize, inner: &Loop) -> bool {
     if inner.len == 1 {
         return entries <= CHUNK;
