@@ -2,12 +2,12 @@
 
 use super::adds::{AddToSlots, ClearSlots};
 use super::kinds::Wide;
-use super::{Building, SHORT_ROW, SlotBuffer, separate_slot_bytes, slot_buffer};
+use super::{Building, NEAR, SHORT_ROW, SlotBuffer, separate_slot_bytes, slot_buffer};
 use crate::error::Result;
 use crate::memory::alloc::reserved;
 use crate::memory::copy::{Copier, Way};
 use crate::memory::tile::{Kernel, Places, Steps, Tile};
-use crate::memory::walk::{Loop, Offsets, is_far};
+use crate::memory::walk::{Loop, Offsets, is_far, is_inside};
 use crate::threshold::threshold;
 
 /// The most updates that are added at once, and the most targets that have slots at a time.
@@ -46,6 +46,11 @@ impl TouchedBuffers {
             max_targets,
         })
     }
+}
+
+/// Whether the elements of a row share no cache lines, and are farther from each other than its targets.
+pub(super) fn is_apart(building: &Building<'_>, row: &Loop) -> bool {
+    row.step.selected.unsigned_abs() >= NEAR && !is_inside(building.components, row)
 }
 
 /// Targets, each a row of lanes, that have slots, and updates of them.
@@ -128,11 +133,20 @@ impl<'t> Touched<'t> {
     ) {
         let TouchedBuffers { slots: targets, places, .. } = &mut *self.buffers;
         let Touched { building, row, first, listed, .. } = *self;
-        let inner = Steps { len: row.len, selected: row.step.selected, listed: row.step.listed };
+        let steps = Steps { len: row.len, selected: row.step.selected, listed: row.step.listed };
+        let once = Steps { len: 1, selected: 0, listed: 0 };
+        // Lane by lane where targets of a lane are nearer to each other than lanes: those of a row may
+        // share a few sets of the caches.
+        let by_lane = is_apart(building, &row);
+        let (outer, inner) = if by_lane { (steps, once) } else { (once, steps) };
         let far = is_far(building.components, row.len);
         let combine = |targets: &mut Vec<isize>, places: &mut Vec<isize>| {
             let entries = (&targets[..], Places::Each(places));
-            let tile = Tile::of_entries((first, listed), entries, inner, building.size);
+            let tile = Tile {
+                outer,
+                all_iterations: outer.len,
+                ..Tile::of_entries((first, listed), entries, inner, building.size)
+            };
             if far {
                 tile.prefetch_selected();
             }
