@@ -66,7 +66,8 @@ pub(in crate::memory) struct Walk {
     pub(in crate::memory) loops: Loops,
     /// The number of shared loops, which come first in `loops`, and the product of their lengths.
     shared: (usize, usize),
-    /// The range in `loops` of the loops over entries, and the product of their lengths.
+    /// The range in `loops` of the loops over entries and of those joined with them, and the product of
+    /// their lengths.
     nest: (Range<usize>, usize),
 }
 
@@ -128,13 +129,13 @@ impl Walk {
         self.shared.1
     }
 
-    /// The loops over entries.
+    /// The loops over entries, and those that are [joined] with them.
     #[inline]
     pub(in crate::memory) fn nest(&self) -> &[Loop] {
         &self.loops[self.nest.0.clone()]
     }
 
-    /// The number of entries.
+    /// The number of entries: of iterations of the nest.
     #[inline]
     pub(in crate::memory) fn entries(&self) -> usize {
         self.nest.1
@@ -348,8 +349,6 @@ impl Walk {
             && !shares_chunks(shared, &entries[0], total.saturating_add(span(&self.inner)))
     }
 }
-
-impl Walk {}
 
 /// Whether lanes that span `bytes` bytes of the selected array together share cache lines of the
 /// listed array, and so use them while those of a chunk of entries are cached.
