@@ -32,7 +32,7 @@ pub(super) fn joined(
     components: &[Component],
 ) -> usize {
     let [entries] = nest else { return 0 };
-    let apart = SortKeys::new(components).entry_step >= LINE;
+    let apart = SortKeys::new(components).selected(entries) >= LINE;
     if !entries.entries || entries.len > SHORT_LIST || !apart {
         return 0;
     }

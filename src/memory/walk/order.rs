@@ -367,7 +367,7 @@ pub(super) struct SortKeys<'w> {
     pub(super) components: &'w [Component],
     /// The key in the selected array of loops over entries: the least step, other than 0, of a
     /// selected axis; 0 where there is none.
-    pub(super) entry_step: usize,
+    entry_step: usize,
 }
 
 impl<'w> SortKeys<'w> {
