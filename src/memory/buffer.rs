@@ -68,8 +68,8 @@ impl<'b> Buffer<'b> {
         self.len = len * times;
     }
 
-    /// Appends the offset of each iteration of a loop nest, given the number of iterations and the
-    /// step of each loop, outermost first. For two loops:
+    /// Holds from now on the offset of each iteration of a loop nest, given the number of iterations
+    /// and the step of each loop, outermost first. For two loops:
     ///
     /// ```text
     /// for i in 0..iterations[0]
@@ -77,26 +77,26 @@ impl<'b> Buffer<'b> {
     ///     push(i * step[0] + j * step[1])
     /// ```
     #[inline(never)]
-    pub(super) fn extend_iterations(
+    pub(super) fn set_iterations(
         &mut self,
         loops: impl DoubleEndedIterator<Item = (usize, isize)>,
     ) {
-        let start = self.len;
+        self.clear();
         self.extend_ramp(1, 0, 0);
         for (iterations, step) in loops.rev() {
             // Append a shifted copy of all offsets of the loop so far: their number doubles each
             // time.
-            let (end, mut by) = (start + (self.len - start) * iterations, step);
+            let (end, mut by) = (self.len * iterations, step);
             while self.len < end {
                 let (done, rest) = self.slots.split_at_mut(self.len);
-                let (done, rest) = (&done[start..], &mut rest[..end - self.len]);
+                let rest = &mut rest[..end - self.len];
                 for (slot, value) in rest.iter_mut().zip(done) {
                     // SAFETY: slots below `len` have been written.
                     #[allow(unsafe_code)]
                     let value = unsafe { value.assume_init() };
                     slot.write(value.wrapping_add(by));
                 }
-                self.len = end.min(2 * self.len - start);
+                self.len = end.min(2 * self.len);
                 by = by.wrapping_mul(2);
             }
         }

@@ -19,32 +19,43 @@ const REDUCTIONS: [Reduction; 6] = [
 /// every layout.
 fn in_layouts<A: Reduce, I: Index>(shape: [usize; 2], updates: usize, broadcast: bool) {
     for axis in [0, 1] {
-        let mut listed = shape;
-        listed[axis] = updates;
-        let mut numbers = Numbers(1);
-        let mut indices =
-            ArrayD::from_shape_simple_fn(&listed[..], || numbers.below(shape[axis]) as i128);
-        if broadcast {
-            let first = indices.index_axis(Axis(1 - axis), 0).to_owned();
-            indices.axis_iter_mut(Axis(1 - axis)).for_each(|mut lane| lane.assign(&first));
-        }
-        let (data, values): (ArrayD<A>, ArrayD<A>) = (array_of(&shape, 2), array_of(&listed, 3));
-        let narrow = indices.mapv(|index| I::try_from(index).ok().unwrap());
-        for reduction in REDUCTIONS.into_iter().filter(|&reduction| A::defines(reduction)) {
-            for use_init_val in [true, false] {
-                let mode = OutOfBounds::Error;
-                let scatter = oracle::Scatter { axis: axis as i128, reduction, use_init_val, mode };
-                let expected = oracle::reduce(&data, &indices, &values, &scatter).unwrap();
-                let expected = settled(reduction, &expected);
-                for layout in Layout::all(2) {
-                    let mut target = Laid::new(&data, layout.clone());
-                    let updates = Laid::new(&values, layout);
-                    target
-                        .view_mut()
-                        .scatter_elements_inplace(&narrow, &updates.view(), scatter.attributes())
-                        .unwrap();
-                    assert_same(&settled(reduction, &target.contents()), &expected);
-                }
+        among::<A, I>(shape, axis, updates, shape[axis], broadcast);
+    }
+}
+
+/// The same along one axis, of so many positions along it.
+fn among<A: Reduce, I: Index>(
+    shape: [usize; 2],
+    axis: usize,
+    updates: usize,
+    positions: usize,
+    broadcast: bool,
+) {
+    let mut listed = shape;
+    listed[axis] = updates;
+    let (mut numbers, apart) = (Numbers(1), shape[axis] / positions);
+    let mut indices =
+        ArrayD::from_shape_simple_fn(&listed[..], || (numbers.below(positions) * apart) as i128);
+    if broadcast {
+        let first = indices.index_axis(Axis(1 - axis), 0).to_owned();
+        indices.axis_iter_mut(Axis(1 - axis)).for_each(|mut lane| lane.assign(&first));
+    }
+    let (data, values): (ArrayD<A>, ArrayD<A>) = (array_of(&shape, 2), array_of(&listed, 3));
+    let narrow = indices.mapv(|index| I::try_from(index).ok().unwrap());
+    for reduction in REDUCTIONS.into_iter().filter(|&reduction| A::defines(reduction)) {
+        for use_init_val in [true, false] {
+            let mode = OutOfBounds::Error;
+            let scatter = oracle::Scatter { axis: axis as i128, reduction, use_init_val, mode };
+            let expected = oracle::reduce(&data, &indices, &values, &scatter).unwrap();
+            let expected = settled(reduction, &expected);
+            for layout in Layout::all(2) {
+                let mut target = Laid::new(&data, layout.clone());
+                let updates = Laid::new(&values, layout);
+                target
+                    .view_mut()
+                    .scatter_elements_inplace(&narrow, &updates.view(), scatter.attributes())
+                    .unwrap();
+                assert_same(&settled(reduction, &target.contents()), &expected);
             }
         }
     }
@@ -102,6 +113,24 @@ fn single_elements() {
     of_single_elements::<half::f16>();
     #[cfg(feature = "half")]
     of_single_elements::<half::bf16>();
+}
+
+/// More updates than are added at once, of few targets among many: some targets have slots already
+/// when others begin.
+#[test]
+#[cfg_attr(miri, ignore = "minutes")]
+fn few_targets_among_many() {
+    fn among_hundreds<A: Reduce>() {
+        among::<A, u16>([900, 1], 0, 30, 7, true);
+        among::<A, u16>([300, 3], 0, 30, 7, true);
+    }
+    among_hundreds::<i32>();
+    #[cfg(feature = "half")]
+    among_hundreds::<half::f16>();
+    #[cfg(feature = "half")]
+    among_hundreds::<half::bf16>();
+    #[cfg(feature = "half")]
+    among::<half::bf16, u16>([36_000, 1], 0, 1100, 90, true);
 }
 
 /// Reduces updates into `data` in place, in each of these layouts, and compares with the formula.

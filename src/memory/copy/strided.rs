@@ -203,7 +203,7 @@ pub(in crate::memory) unsafe fn copy_strided(
 }
 
 /// Copies elements that are a constant number of elements apart to contiguous ones: `(from, to, len)`.
-pub(super) type Packing<const N: usize> =
+type Packing<const N: usize> =
     unsafe fn(*const MaybeUninit<[u8; N]>, *mut MaybeUninit<[u8; N]>, usize);
 
 /// The loop that packs rows of `len` elements which are `step` elements apart, if compilers vectorise it:
@@ -240,9 +240,9 @@ pub(super) unsafe fn pack_row<const N: usize>(
     unsafe {
         match (packing, step) {
             (Some(pack), _) => pack(from, to, len),
-            (None, -1) => copy_row::<N>(from, -1, to, 1, len),
+            (None, -1) => copy_row::<N>(from, -1, to, len),
             (None, 0) => repeat(from.cast::<[u8; N]>().read(), to.cast(), len),
-            (None, 2) => copy_row::<N>(from, 2, to, 1, len),
+            (None, 2) => copy_row::<N>(from, 2, to, len),
             _ => copy_row_of_any_steps::<N>(from, step, to, 1, len),
         }
     }
@@ -259,7 +259,7 @@ unsafe fn pack<const N: usize, const STEP: isize>(
     len: usize,
 ) {
     // SAFETY: the caller's promise.
-    widely(|| unsafe { copy_row::<N>(from, STEP, to, 1, len) });
+    widely(|| unsafe { copy_row::<N>(from, STEP, to, len) });
 }
 
 /// Copies a tile by transposing a matrix in each iteration of the outer loop. A row of the matrix
@@ -386,31 +386,31 @@ unsafe fn in_bands<const N: usize, const M: usize, const WIDTH: usize>(
     }
 }
 
-/// Copies `len` elements: `to[k * to_step] = from[k * from_step]`, with steps in elements.
+/// Copies `len` elements to contiguous ones: `to[k] = from[k * step]`, with a step in elements.
 ///
 /// # Safety
-/// `len` elements of `N` bytes, with these steps in elements, can be read from `from` and written
-/// to `to`, and the two do not overlap.
+/// `len` elements of `N` bytes, with this step, can be read from `from`, and `len` contiguous ones
+/// written to `to`, and the two do not overlap.
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn copy_row<const N: usize>(
     from: *const MaybeUninit<[u8; N]>,
-    from_step: isize,
+    step: isize,
     to: *mut MaybeUninit<[u8; N]>,
-    to_step: isize,
     len: usize,
 ) {
     for k in 0..len as isize {
         // SAFETY: the caller's promise.
-        unsafe { to.offset(k * to_step).write(from.offset(k * from_step).read()) };
+        unsafe { to.offset(k).write(from.offset(k * step).read()) };
     }
 }
 
-/// The same for steps that are not constants, unrolled: not inlined, so that the code does not depend on
-/// what is around it.
+/// The same for steps of both that are not constants, unrolled: `to[k * to_step] = from[k * from_step]`.
+/// It is not inlined, so that the code does not depend on what is around it.
 ///
 /// # Safety
-/// That of [`copy_row`].
+/// `len` elements of `N` bytes, with these steps in elements, can be read from `from` and written
+/// to `to`, and the two do not overlap.
 #[allow(unsafe_code)]
 #[inline(never)]
 unsafe fn copy_row_of_any_steps<const N: usize>(

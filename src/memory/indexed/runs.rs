@@ -67,8 +67,7 @@ impl Run<'_> {
         // `ramp_step`, and so on.
         let few = (FEW / inside).min(chunk_iterations).max(1);
         let ramp_step = outer.step.selected.wrapping_mul(few as isize);
-        buffers.ramps.clear();
-        buffers.ramps.extend_iterations(steps(few, |step| step.selected));
+        buffers.ramps.set_iterations(steps(few, |step| step.selected));
         let tiles = (!run.reads_indices() && run.len >= LONG_RUN).then_some(*run);
         let mut cursor = Cursor::new(&nest[..around], base, entries.start / inside);
         while left > 0 {
@@ -93,8 +92,7 @@ impl Run<'_> {
                 by = by.wrapping_add(ramp_step);
             }
             if uneven {
-                buffers.places.clear();
-                buffers.places.extend_iterations(steps(iterations, |step| step.listed));
+                buffers.places.set_iterations(steps(iterations, |step| step.listed));
             }
             let place_step = (!uneven).then_some(run.step.listed);
             let (next, offset_step) = (NextIndices::NONE, 0);

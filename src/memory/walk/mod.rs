@@ -33,7 +33,7 @@ mod tiling;
 
 pub(super) use cost::cost_of_rows;
 pub(super) use cursor::{Cursor, entries, iterations};
-pub(super) use order::{FEW, Order, Walk, is_far, is_inside, is_spread, merge};
+pub(super) use order::{FEW, Order, Walk, is_far, is_inside, is_spread, merge, targets};
 use smallvec::SmallVec;
 pub(super) use tiling::lines::{STREAMS, lines_in_l1};
 

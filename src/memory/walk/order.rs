@@ -312,7 +312,7 @@ pub(super) fn sequential_bytes(loops: &[Loop]) -> usize {
 }
 
 /// The number of targets that indices into some axes select among.
-pub(super) fn targets(components: &[Component]) -> usize {
+pub(in crate::memory) fn targets(components: &[Component]) -> usize {
     components.iter().map(|component| component.len).product()
 }
 

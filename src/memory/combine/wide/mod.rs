@@ -60,6 +60,7 @@ use crate::memory::indices::Indices;
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{
     Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, is_inside, iterations, merge,
+    targets,
 };
 use crate::parallel::{self, Cost};
 use crate::reduction::Reduction;
@@ -92,7 +93,7 @@ pub(in crate::memory) const WIDE_ROW: usize = 4;
 
 /// Rows of up to this many elements are converted side by side, and not row by row: 6,370 rows of
 /// two `bf16` among 4.7M take 460 us so, and 550 row by row.
-pub(in crate::memory) const SHORT_ROW: usize = 32;
+pub(in crate::memory) const SHORT_ROW: usize = threshold(32, 4);
 
 /// A reduction that accumulates beside its target.
 ///
@@ -126,7 +127,7 @@ unsafe impl Sync for Building<'_> {}
 impl Building<'_> {
     /// The number of targets of a lane.
     fn targets(&self) -> usize {
-        self.components.iter().map(|component| component.len).product()
+        targets(self.components)
     }
 
     /// The loops over updates.
