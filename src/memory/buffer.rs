@@ -45,6 +45,13 @@ impl<'b> Buffer<'b> {
         result
     }
 
+    /// Appends an offset.
+    #[inline]
+    pub(super) fn push(&mut self, offset: isize) {
+        self.slots[self.len].write(offset);
+        self.len += 1;
+    }
+
     /// Appends `count` offsets: `start`, `start + step`, ...
     #[inline]
     pub(super) fn extend_ramp(&mut self, count: usize, start: isize, step: isize) {
@@ -100,6 +107,13 @@ impl<'b> Buffer<'b> {
                 by = by.wrapping_mul(2);
             }
         }
+    }
+
+    #[allow(unsafe_code)]
+    #[inline(always)]
+    pub(super) fn into_values(self) -> &'b [isize] {
+        // SAFETY: the first `len` slots have been written.
+        unsafe { &*(std::ptr::from_ref(&self.slots[..self.len]) as *const [isize]) }
     }
 
     #[allow(unsafe_code)]

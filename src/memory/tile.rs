@@ -1,6 +1,9 @@
 //! What a kernel is handed: a few loops over two arrays.
 
 mod each;
+mod later;
+
+pub(super) use later::{Later, later_slots};
 
 use super::combine::Set;
 use super::cpu;

@@ -37,7 +37,7 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
         } else if [inner.selected, inner.listed] != steps {
             elements(tile, combine_one);
         } else if inner.len * size_of::<A>() < rows::SMALL_BLOCK {
-            let distance = if tile.spread { TARGETS_AHEAD } else { tile.offsets.len() };
+            let distance = if tile.spread { TARGETS_AHEAD } else { 0 };
             tile.each_row_ahead(
                 distance,
                 |row| cpu::prefetch_line(row),

@@ -29,7 +29,7 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
         let (inner, steps) = (tile.inner, [size_of::<A>() as isize, size_of::<U>() as isize]);
         if inner.len > 1 && [inner.selected, inner.listed] == steps {
             let bytes = inner.len * size_of::<A>();
-            let distance = if tile.spread { TARGETS_AHEAD } else { tile.offsets.len() };
+            let distance = if tile.spread { TARGETS_AHEAD } else { 0 };
             return tile.each_row_ahead(
                 distance,
                 |row| cpu::prefetch(row, bytes),

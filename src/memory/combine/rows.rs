@@ -1,7 +1,7 @@
 //! Combines rows of updates with their targets, in blocks of a few elements.
 
 use crate::memory::cpu;
-use crate::memory::tile::{Places, Tile};
+use crate::memory::tile::{Later, Places, Tile, later_slots};
 
 /// Prefetch distance of targets: number of rows ahead of the row being combined.
 pub(super) const TARGETS_AHEAD: usize = 16;
@@ -159,11 +159,18 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: im
         targets_ahead
     };
     let (offsets, last) = (tile.offsets, tile.offsets.len().wrapping_sub(1));
+    let mut slots = later_slots();
+    let later_targets = Later::of(tile, targets_ahead, &mut slots);
     // Number of rows whose updates are prefetched at once: the check whether the list is prefetched
     // takes a tenth of the time of a short row.
     let rows_per_prefetch = if bytes <= 128 { 8 } else { 1 };
     for iteration in 0..tile.outer.len {
         let (selected, mut listed) = tile.iteration(iteration);
+        let prefetch = |k: usize| {
+            if let Some(later) = later_targets.offset(k) {
+                cpu::prefetch_all(selected.wrapping_offset(later), target_bytes);
+            }
+        };
         // SAFETY: the caller's promise.
         unsafe {
             match tile.places {
@@ -175,8 +182,7 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: im
                             }
                             tile.prefetch_list(listed, rows_per_prefetch * bytes);
                         }
-                        let later = offsets[(k + targets_ahead).min(last)];
-                        cpu::prefetch_all(selected.wrapping_offset(later), target_bytes);
+                        prefetch(k);
                         let target = selected.wrapping_offset(offset).cast();
                         let updates = Updates::single(listed.cast());
                         combine_row::<A, U, N, false>(target, updates, len, combine);
@@ -185,8 +191,7 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: im
                 }
                 Places::Each(places) => {
                     for (k, (&offset, &place)) in offsets.iter().zip(places).enumerate() {
-                        let later = offsets[(k + targets_ahead).min(last)];
-                        cpu::prefetch_all(selected.wrapping_offset(later), target_bytes);
+                        prefetch(k);
                         // These updates do not follow each other, and where targets are spread
                         // over much memory, updates come from memory.
                         let later = listed.wrapping_offset(places[(k + updates_ahead).min(last)]);

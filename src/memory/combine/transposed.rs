@@ -45,7 +45,7 @@ pub(super) unsafe fn run_by_rows(tile: &Tile<'_>, run: Run) {
         }
         if dense(tile.inner.selected) && dense(tile.inner.listed) {
             // Rows that are contiguous in both arrays have kernels of their own.
-            tile.with_prefetches(&|tile| run(tile));
+            run(tile);
         } else {
             tile.with_long_rows(&|tile| run(tile));
         }

@@ -1,6 +1,6 @@
 //! The loops of kernels over a tile.
 
-use super::{BLOCK, Places, Steps, Tile};
+use super::{BLOCK, Later, Places, Steps, Tile, later_slots};
 use crate::memory::cpu;
 use crate::memory::indices::elements::Action;
 use crate::memory::walk::lines_in_l1;
@@ -291,9 +291,10 @@ impl Tile<'_> {
         self.each_row_ahead(0, |_| {}, visit);
     }
 
-    /// [`each_row`](Self::each_row) with prefetches: before each call of `visit`, `ahead` is called
-    /// with the selected address of the entry `distance` entries later, if there is one, and, if
-    /// entries are not evenly spaced in the listed array, with its listed address.
+    /// [`each_row`](Self::each_row) with prefetches, unless `distance` is 0: before each call of
+    /// `visit`, `ahead` is called with the selected address of the entry `distance` entries
+    /// [later](Later), if there is one, and, if entries are not evenly spaced in the listed array, with
+    /// the listed address of the one in the same iteration.
     #[inline(always)]
     pub(in crate::memory) fn each_row_ahead(
         &self,
@@ -301,10 +302,15 @@ impl Tile<'_> {
         ahead: impl Fn(*mut u8),
         visit: impl Fn(*mut u8, *mut u8),
     ) {
+        let mut slots = later_slots();
+        let later = match distance {
+            0 => Later::NONE,
+            _ => Later::of(self, distance, &mut slots),
+        };
         for iteration in 0..self.outer.len {
             let (selected, mut listed) = self.iteration(iteration);
             let prefetch = |k: usize| {
-                if let Some(&later) = self.offsets.get(k + distance) {
+                if let Some(later) = later.offset(k) {
                     ahead(selected.wrapping_offset(later));
                 }
             };
@@ -323,47 +329,13 @@ impl Tile<'_> {
                     for (k, (&offset, &place)) in self.offsets.iter().zip(places).enumerate() {
                         prefetch(k);
                         // Hardware prefetchers cannot predict these places.
-                        if let Some(&later) = places.get(k + distance) {
+                        if let Some(&later) = places.get(k + distance).filter(|_| distance > 0) {
                             ahead(listed.wrapping_offset(later));
                         }
                         visit(selected.wrapping_offset(offset), listed.wrapping_offset(place));
                     }
                 }
             }
-        }
-    }
-
-    /// Calls `run` with tiles that together are this one. Where iterations of the outer loop are far
-    /// from each other and select a few short rows each, some run at a time, and what the next
-    /// select is prefetched before: hardware prefetchers do not predict it. Sums of 2 of 24 rows of 5
-    /// `f32` in each of 88,086 slices 2.1 -> 0.63 ms, of rows of 16 3.5 -> 1.8.
-    pub(in crate::memory) fn with_prefetches(&self, run: &dyn Fn(&Tile<'_>)) {
-        /// Cache lines that are prefetched at a time, at most.
-        const LINES: usize = threshold(32, 4);
-        /// The least step in bytes between iterations.
-        const FAR: usize = threshold(256, 16);
-        let row = self.inner.len * self.size;
-        let lines = self.offsets.len().saturating_mul(row.div_ceil(64));
-        let block = LINES / (2 * lines).max(1);
-        // Out-of-order execution reaches the next single elements.
-        let far = self.inner.len > 1
-            && self.outer.selected.unsigned_abs() >= FAR
-            && cpu::is_long(lines.saturating_mul(self.all_iterations).saturating_mul(64));
-        if block < 2 || self.outer.len <= block || !far {
-            return run(self);
-        }
-        for first in (0..self.outer.len).step_by(block) {
-            let end = self.outer.len.min(first + block);
-            for later in end..self.outer.len.min(end + block) {
-                let (later, _) = self.iteration(later);
-                for &offset in self.offsets {
-                    cpu::prefetch_all(later.wrapping_offset(offset), row);
-                    cpu::prefetch_line(later.wrapping_offset(offset).wrapping_add(row - 1));
-                }
-            }
-            let (selected, listed) = self.iteration(first);
-            let outer = Steps { len: end - first, ..self.outer };
-            run(&Tile { selected, listed, outer, ..*self });
         }
     }
 
