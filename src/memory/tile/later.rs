@@ -33,7 +33,7 @@ impl<'t> Later<'t> {
     /// None comes later.
     pub(super) const NONE: Self = Later { offsets: &[], distance: 0 };
 
-    /// Those of a tile.
+    /// For the entries of a tile.
     #[inline(always)]
     pub(in crate::memory) fn of(
         tile: &Tile<'t>,
@@ -46,7 +46,7 @@ impl<'t> Later<'t> {
         Self::of_few(tile, distance, slots)
     }
 
-    /// Those of a tile of several iterations of few entries: all iterations have the same distances.
+    /// For several iterations of few entries, all of which have them at the same distances.
     #[inline(never)]
     fn of_few(tile: &Tile<'_>, distance: usize, slots: &'t mut LaterSlots) -> Self {
         let len = tile.offsets.len().max(1);
@@ -79,10 +79,10 @@ mod tests {
     #[test]
     fn later_entries() {
         let offsets: Vec<isize> = (0..FOLLOWED as isize + 3).map(|k| k * k).collect();
-        let mut state = 7_usize;
+        let mut state = 7_u32;
         let mut below = |end: usize| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) % (1 << 32);
-            (state >> 8) % end
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as usize % end
         };
         for _ in 0..500 {
             let (len, distance) = (1 + below(offsets.len()), 1 + below(40));
