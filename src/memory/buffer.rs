@@ -89,7 +89,7 @@ impl<'b> Buffer<'b> {
         loops: impl DoubleEndedIterator<Item = (usize, isize)>,
     ) {
         self.clear();
-        self.extend_ramp(1, 0, 0);
+        self.push(0);
         for (iterations, step) in loops.rev() {
             // Append a shifted copy of all offsets of the loop so far: their number doubles each
             // time.
@@ -111,21 +111,20 @@ impl<'b> Buffer<'b> {
 
     #[allow(unsafe_code)]
     #[inline(always)]
-    pub(super) fn into_values(self) -> &'b [isize] {
-        // SAFETY: the first `len` slots have been written.
-        unsafe { &*(std::ptr::from_ref(&self.slots[..self.len]) as *const [isize]) }
-    }
-
-    #[allow(unsafe_code)]
-    #[inline(always)]
     pub(super) fn values(&self) -> &[isize] {
         // SAFETY: the first `len` slots have been written.
         unsafe { &*(std::ptr::from_ref(&self.slots[..self.len]) as *const [isize]) }
     }
 
-    #[allow(unsafe_code)]
     #[inline(always)]
     pub(super) fn values_mut(&mut self) -> &mut [isize] {
+        Buffer { slots: &mut *self.slots, len: self.len }.into_values()
+    }
+
+    /// The offsets, for as long as the slots are borrowed.
+    #[allow(unsafe_code)]
+    #[inline(always)]
+    pub(super) fn into_values(self) -> &'b mut [isize] {
         // SAFETY: the first `len` slots have been written.
         unsafe { &mut *(std::ptr::from_mut(&mut self.slots[..self.len]) as *mut [isize]) }
     }

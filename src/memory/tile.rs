@@ -3,6 +3,7 @@
 mod each;
 mod later;
 
+pub(super) use each::{MANY_ENTRIES, MANY_ITERATIONS};
 pub(super) use later::{Later, later_slots};
 
 use super::combine::Set;

@@ -15,7 +15,10 @@ const BLOCK_BYTES: usize = threshold(16 << 10, 512);
 
 /// The fewest entries of an iteration with which later iterations are prefetched: with fewer,
 /// out-of-order execution and hardware prefetchers reach the next iterations.
-const ENTRIES: usize = threshold(8, 6);
+pub(in crate::memory) const MANY_ENTRIES: usize = threshold(8, 6);
+
+/// Fewest iterations with which a way of their own pays for fewer entries.
+pub(in crate::memory) const MANY_ITERATIONS: usize = threshold(32, 3);
 
 /// The most entries of a single iteration that are not worth what a loop by blocks prepares, which takes
 /// as many instructions as 16 sums.
@@ -144,8 +147,6 @@ impl Tile<'_> {
     /// The way of [`each_of_many`](Self::each_of_many) for this tile.
     #[inline(never)]
     fn way(&self, action: Action) -> Option<Way> {
-        /// Fewest iterations with which a way pays for few entries.
-        const MANY: usize = threshold(32, 3);
         /// Iterations that are nearer to each other share cache lines of what they select.
         const NEAR: usize = threshold(64, 16);
         /// The least step in bytes with which later iterations are prefetched: iterations nearer to
@@ -153,11 +154,11 @@ impl Tile<'_> {
         const FAR: usize = threshold(128, 8);
         let (entries, iterations) = (self.offsets.len(), self.outer.len);
         let step = self.outer.selected.unsigned_abs();
-        if entries < ENTRIES {
+        if entries < MANY_ENTRIES {
             let way = if step < NEAR { Way::ByEntry } else { Way::Plain };
-            return (iterations >= MANY).then_some(way);
+            return (iterations >= MANY_ITERATIONS).then_some(way);
         }
-        if step < NEAR && iterations >= MANY {
+        if step < NEAR && iterations >= MANY_ITERATIONS {
             return self.pays_by_entry(action).then_some(Way::ByEntry);
         }
         let far = step >= FAR && cpu::is_long(step.saturating_mul(self.all_iterations));
@@ -240,7 +241,7 @@ impl Tile<'_> {
     fn each_plain(&self, step: isize, visit: &impl Fn(*mut u8, *mut u8)) {
         let (mut selected, mut listed) = (self.selected, self.listed);
         let entries = self.offsets.len();
-        let mut offsets = [0; ENTRIES - 1];
+        let mut offsets = [0; MANY_ENTRIES - 1];
         offsets[..entries].copy_from_slice(self.offsets);
         for _ in 0..self.outer.len {
             let mut entry = listed;
@@ -303,10 +304,7 @@ impl Tile<'_> {
         visit: impl Fn(*mut u8, *mut u8),
     ) {
         let mut slots = later_slots();
-        let later = match distance {
-            0 => Later::NONE,
-            _ => Later::of(self, distance, &mut slots),
-        };
+        let later = Later::of(self, distance, &mut slots);
         for iteration in 0..self.outer.len {
             let (selected, mut listed) = self.iteration(iteration);
             let prefetch = |k: usize| {

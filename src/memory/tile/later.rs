@@ -30,16 +30,16 @@ pub(in crate::memory) struct Later<'t> {
 }
 
 impl<'t> Later<'t> {
-    /// None comes later.
-    pub(super) const NONE: Self = Later { offsets: &[], distance: 0 };
-
-    /// For the entries of a tile.
+    /// For the entries of a tile. With a `distance` of 0, no entry counts as later.
     #[inline(always)]
     pub(in crate::memory) fn of(
         tile: &Tile<'t>,
         distance: usize,
         slots: &'t mut LaterSlots,
     ) -> Self {
+        if distance == 0 {
+            return Later { offsets: &[], distance };
+        }
         if tile.outer.len == 1 || tile.offsets.len() > FOLLOWED {
             return Later { offsets: tile.offsets, distance };
         }

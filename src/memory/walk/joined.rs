@@ -14,6 +14,7 @@ use super::tiling::lines::LINE;
 use super::{Component, Loop, iterations};
 use crate::memory::cpu::of_caches;
 use crate::memory::indices::CHUNK;
+use crate::memory::tile::{MANY_ENTRIES, MANY_ITERATIONS};
 use crate::threshold::threshold;
 
 /// The most entries of a short list: joining lists of 100 gains nothing.
@@ -67,11 +68,9 @@ fn stays_cached(entries: usize, inner: &Loop) -> bool {
 /// elements of many iterations (`Tile::each`), for up to four rows of 8 bytes (`interleave.rs`), and for
 /// short rows beside a long loop (`Tile::with_long_rows`).
 fn has_other_way(entries: &Loop, level: &Loop, inner: &Loop) -> bool {
-    const ENTRIES: usize = threshold(8, 6);
-    const MANY: usize = threshold(32, 3);
     const SHORT_ROW: usize = threshold(16, 2);
     if inner.len == 1 {
-        return entries.len < ENTRIES && level.len >= MANY;
+        return entries.len < MANY_ENTRIES && level.len >= MANY_ITERATIONS;
     }
     let wide = entries.step.listed.unsigned_abs() >= 8;
     (wide && entries.len <= 4) || (inner.len <= SHORT_ROW && level.len >= 4 * inner.len)
