@@ -57,8 +57,10 @@
 //!
 //! The traits are implemented for every array and view of ndarray, of static
 //! and dynamic rank and of any strides. Inputs are read in place, but for arrays
-//! whose rows are not contiguous, as those of a transposed one: where indices select
-//! as many elements as they have, or more, calls may work in a copy.
+//! whose rows are not contiguous, as those of a transposed one: a roll, or a call whose
+//! indices select about as many elements as they have or more, may work in a copy
+//! (reductions that accumulate beside the target, of half precision and some means,
+//! from a quarter as many on).
 //!
 //! - An axis is an [`Axis`](ndarray::Axis) or a signed integer; a negative one counts
 //!   from the last axis.
@@ -70,7 +72,7 @@
 //!   their defaults.
 //!
 //! For indices that are used many times, make an [`IndexPlan`]: they are checked and
-//! listed once, and the plan is accepted wherever indices are.
+//! listed by target once, and the plan is accepted wherever indices are.
 //!
 //! # Guides
 //!
@@ -132,8 +134,9 @@
 //! # Limitations
 //!
 //! - A scatter of elements along the only axis of a one-dimensional array runs on
-//!   one thread, unless its indices are sorted or those of an [`IndexPlan`]:
-//!   splitting it costs more than it gains.
+//!   one thread, unless its indices are sorted or those of an [`IndexPlan`], or it
+//!   reduces integers to few targets, or its targets take most of the last-level
+//!   cache: splitting it costs more than it gains.
 //! - Gathers and rolls of elements that need dropping (`String`, `Vec`) first make an
 //!   array of references, one for each element of the result, and clone from it.
 //! - If a clone, or the function of a fold, panics halfway through an `_into` or

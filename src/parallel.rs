@@ -1,9 +1,9 @@
-//! When and how work is split between threads. No other file names rayon.
+//! When and how work is split between threads. No other file calls rayon.
 //!
 //! Work is split in parts, each a call of the same function, which is compiled once and not once
 //! for each kernel. The number of parts follows from the estimated time of the work on one thread
-//! ([`Cost`]): a second thread pays where each thread has some tens of microseconds of work,
-//! whether that is many bytes or few elements spread over memory.
+//! ([`Cost`]): a second thread pays where each thread has some tens of microseconds of work, or a
+//! few where it is awake, whether that is many bytes or few elements spread over memory.
 
 use std::ops::Range;
 
@@ -35,12 +35,12 @@ impl Cost {
         Cost((elements as u64).saturating_mul(250))
     }
 
-    /// Elements, or rows of them, that indices select within memory that fits in L2.
+    /// Elements, or rows of them, that indices select within less than half of L2.
     pub(crate) fn of_near(elements: usize) -> Self {
         Cost((elements as u64).saturating_mul(450))
     }
 
-    /// Elements, or rows of them, that indices select within more memory than L2 holds.
+    /// Elements, or rows of them, that indices select within half of L2 and more.
     pub(crate) fn of_far(elements: usize) -> Self {
         Cost((elements as u64).saturating_mul(1500))
     }

@@ -101,7 +101,7 @@ enum Apart {
 }
 
 /// The number of uses of each element of an array with strided rows, at least, for which a copy pays on
-/// one thread: 6000 of 3000 rows of 32, every second element, gathered as `f32` 31 -> 24 us, as `u8` 44 ->
+/// one thread: 6000 of 3000 rows of 32, every second element, gathered as `f32` 31 -> 24 µs, as `u8` 44 ->
 /// 28; 18,000 95 -> 53 and 132 -> 38, summed 175 -> 79 and 127 -> 65.
 const STRIDED: usize = 2;
 
@@ -139,7 +139,7 @@ impl Plan {
     }
 
     /// The copy of the data in which a gather is faster, copying included. 50,000 of 5000 rows of 32
-    /// `f32` that lie transposed 820 -> 140 us, of `u8` 544 -> 47.
+    /// `f32` that lie transposed 820 -> 140 µs, of `u8` 544 -> 47.
     #[inline(never)]
     fn copy_to_read(&self, arrays: &Arrays<'_>) -> Option<WorkCopy> {
         let pays = match self.rows_apart(arrays)? {
@@ -155,7 +155,7 @@ impl Plan {
 
     /// The copy in which a scatter is faster than in the target, copying there and back included; one
     /// that [discards](Self::discards) has one in any case. 50,000 rows of 32 summed into 5000 `f32` that
-    /// lie transposed 820 -> 190 us, `bf16` 1960 -> 216.
+    /// lie transposed 820 -> 190 µs, `bf16` 1960 -> 216.
     #[inline(never)]
     pub(super) fn copy_to_write(
         &self,
@@ -191,7 +191,7 @@ impl Plan {
     }
 
     /// Whether a copy in standard layout would be a transposition of short rows, which costs more than
-    /// that layout saves. 20,272 sums of `u8` in lanes of 2 75 -> 9 us, of 12 173 -> 125.
+    /// that layout saves. 20,272 sums of `u8` in lanes of 2 75 -> 9 µs, of 12 173 -> 125.
     fn keeps_order(&self, arrays: &Arrays<'_>) -> bool {
         /// The least bytes of a row that is not short.
         const ROW: usize = 16;

@@ -116,7 +116,7 @@ pub trait GatherExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(output elements + indices), in parallel where the output is large.
+    /// That of [`gather`](Self::gather).
     ///
     /// # Specification
     /// OpenVINO Gather-8 ([`Gather::openvino`] treats indices out of bounds as it

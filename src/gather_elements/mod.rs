@@ -54,7 +54,8 @@ pub trait GatherElementsExt: AsArrayRef {
     /// # Complexity
     /// O(indices), in parallel where there are many. Elements that need dropping
     /// (`String`, `Vec`) are cloned from an array of references, one for each
-    /// element of the result.
+    /// element of the result. Lanes that lie apart, as in a transposed array, may be
+    /// packed in work memory of at most half of the last-level cache for each thread.
     ///
     /// # Specification
     /// ONNX GatherElements 13 and OpenVINO GatherElements-6; NumPy's
@@ -99,7 +100,7 @@ pub trait GatherElementsExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(indices), in parallel where there are many.
+    /// That of [`gather_elements`](Self::gather_elements).
     ///
     /// # Specification
     /// ONNX GatherElements 13 and OpenVINO GatherElements-6, with a choice for

@@ -59,8 +59,10 @@ pub trait GatherNdExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(output elements + indices), in parallel where the output is large.
-    /// Elements that need dropping (`String`, `Vec`) are cloned from an array of
-    /// references, one for each element of the result.
+    /// `self` is not copied, unless its rows are not contiguous, as those of a transposed
+    /// array, and the output has at least as many elements; then it may be. Elements
+    /// that need dropping (`String`, `Vec`) are cloned from an array of references,
+    /// one for each element of the result.
     ///
     /// # Specification
     /// ONNX GatherND 13 and OpenVINO GatherND-8 without batch dimensions.
@@ -108,7 +110,7 @@ pub trait GatherNdExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(output elements + indices), in parallel where the output is large.
+    /// That of [`gather_nd`](Self::gather_nd).
     ///
     /// # Specification
     /// ONNX GatherND 13 and OpenVINO GatherND-8; the latter broadcasts batch

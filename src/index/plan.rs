@@ -11,7 +11,7 @@ use crate::arguments::{AsIndices, HoldIndices};
 use crate::error::{Error, Result};
 use crate::memory::{Indices, Lens, Positions, Viewed};
 
-/// Indices that have been checked and sorted once, for calls that use the same
+/// Indices that have been checked once, for calls that use the same
 /// indices many times: the edges of a graph, the cells of a mesh, the bins of
 /// particles, the windows of a layer.
 ///
@@ -69,6 +69,17 @@ impl<D: Dimension> IndexPlan<D> {
     /// [`AxisTooLong`](Error::AxisTooLong) where `len` is more than `isize::MAX`;
     /// [`AllocationFailed`](Error::AllocationFailed).
     ///
+    /// # Examples
+    /// ```
+    /// use ndarray::{Axis, array};
+    /// use opkernels::{GatherExt, IndexPlan};
+    ///
+    /// let plan = IndexPlan::new(&[2, -1, 0], 3)?;
+    /// assert_eq!(array![10, 20, 30].gather(&plan, Axis(0))?, array![30, 30, 10]);
+    /// assert!(IndexPlan::new(&[3], 3).is_err());
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
     /// # Complexity
     /// O(indices), in parallel where there are many. Takes less time than a
     /// scatter by these indices of one element each.
@@ -104,6 +115,9 @@ impl<D: Dimension> IndexPlan<D> {
     /// assert_eq!(cells.scatter_with(&plan, &flows, Scatter::sum(0))?, array![1.5, 3.0, 4.5]);
     /// # Ok::<(), opkernels::Error>(())
     /// ```
+    ///
+    /// # Complexity
+    /// That of [`new`](Self::new).
     pub fn with<I>(indices: &I, len: usize, out_of_bounds: OutOfBounds) -> Result<Self>
     where
         I: AsIndices<Dim = D> + ?Sized,
@@ -133,6 +147,9 @@ impl<D: Dimension> IndexPlan<D> {
     /// assert_eq!(plan.counts()?, array![0, 2, 1, 0]);
     /// # Ok::<(), opkernels::Error>(())
     /// ```
+    ///
+    /// # Complexity
+    /// O(numbers of the tuples), in parallel where there are many.
     pub fn tuples<I>(indices: &I, lens: &[usize], out_of_bounds: OutOfBounds) -> Result<Self>
     where
         I: AsIndices<Dim = D> + ?Sized,
@@ -157,6 +174,19 @@ impl<D: Dimension> IndexPlan<D> {
     /// # Errors
     /// [`AllocationFailed`](Error::AllocationFailed), also where there are more
     /// than 4,294,967,295 positions or indices.
+    ///
+    /// # Examples
+    /// ```
+    /// use ndarray::array;
+    /// use opkernels::IndexPlan;
+    ///
+    /// assert_eq!(IndexPlan::new(&[1, 0, 1], 3)?.counts()?, array![1, 2, 0]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// O(indices + positions) in the first call, on one thread; the counts are kept, so
+    /// that further calls copy them.
     pub fn counts(&self) -> Result<Array1<u32>> {
         self.positions.counts().and_then(|counts| {
             let mut copy = crate::memory::reserved(counts.len())?;

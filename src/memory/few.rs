@@ -131,13 +131,13 @@ impl<'a> Few<'a> {
     #[inline(always)]
     pub(super) unsafe fn run(&self, kernel: impl FnOnce(&Tile<'_>)) -> bool {
         let Few { policy, batches, around, lens, entries, lanes, row, .. } = *self;
-        let (selected, listed) = self.sizes;
+        let (selected_size, listed_size) = self.sizes;
         let count = batches * entries * lanes;
         let size = self.indices.size() as isize;
         let mut components = [Component { len: 0, step: 0, at: 0 }; NUMBERS];
         let components = &mut components[..lens.len()];
         // No overflow: no step is more than the bytes of the dense array.
-        let mut batch = (lanes * row * selected) as isize;
+        let mut batch = (lanes * row * selected_size) as isize;
         for (number, (component, &len)) in components.iter_mut().zip(lens).enumerate().rev() {
             *component = Component { len, step: batch, at: number as isize * size };
             batch = batch.wrapping_mul(len as isize);
@@ -156,7 +156,7 @@ impl<'a> Few<'a> {
             return false;
         }
         if batches > 1 || lanes > 1 {
-            let lane = (row * selected) as isize;
+            let lane = (row * selected_size) as isize;
             add_bases(offsets.values_mut(), [entries, lanes], [batch, lane]);
         }
         let steps = |len, selected, listed| Steps { len, selected, listed };
@@ -165,11 +165,11 @@ impl<'a> Few<'a> {
             listed: self.listed,
             // If the outer loop has several iterations, there is one batch (`of`): then this is the
             // distance from one iteration to the next.
-            outer: steps(around, batch, (count * row * listed) as isize),
+            outer: steps(around, batch, (count * row * listed_size) as isize),
             offsets: offsets.values(),
-            places: Places::Every((row * listed) as isize),
-            inner: steps(row, selected as isize, listed as isize),
-            size: listed,
+            places: Places::Every((row * listed_size) as isize),
+            inner: steps(row, selected_size as isize, listed_size as isize),
+            size: listed_size,
             spread: is_spread(components),
             offset_step: 0,
             long: false,

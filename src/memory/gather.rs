@@ -7,7 +7,7 @@
 use super::copy::rows::are_large;
 use super::copy::stage::is_past;
 use super::copy::{Transfer, Way};
-use super::cpu::{LINE, is_streamed, of_caches};
+use super::cpu::{LINE, is_long, is_streamed, of_caches};
 use super::few::{Few, Named};
 use super::indexed::{Cut, Run, is_chunk, unit};
 use super::indices::{CHUNK, Indices};
@@ -198,11 +198,11 @@ pub(super) fn copy(
         spread,
         outside: &outside,
     };
-    let (cut, parts) = match bands(walk) {
+    let cut = match bands(walk) {
         bands if bands > 1 && bands >= parallel::threads() => {
             (Cut::Band(walk.nest().len() - 1), bands)
         }
-        _ if parts == 1 => (Cut::Entries(1), 1),
+        _ if parts == 1 => Cut::WHOLE,
         _ => cut(walk, row, parts),
     };
     // SAFETY: the walk was made from the layouts of the transfer's arrays and of these indices,
@@ -210,7 +210,7 @@ pub(super) fn copy(
     // Any loop of a gather may be cut (`Part`).
     #[allow(unsafe_code)]
     unsafe {
-        run.run(cut, parts);
+        run.run(cut);
     }
     !outside.into_inner()
 }
@@ -237,9 +237,8 @@ fn bands(walk: &Walk) -> usize {
     let ([axis], [.., around, band]) = (&walk.components[..], walk.nest()) else { return 1 };
     let column_step = band.step.selected.unsigned_abs();
     let has_columns = column_step != 0 && column_step < axis.step.unsigned_abs();
-    let reach = axis.len.saturating_mul(axis.step.unsigned_abs());
     // More than the part of the last-level cache that the data can be expected to have.
-    let is_large = reach >= of_caches(|caches| caches.last / 4, 256);
+    let is_large = is_long(walk.reach());
     let reuses_band = around.step.selected == 0 && around.len >= ROWS;
     if has_columns && reuses_band && is_large { (band.len / BAND).max(1) } else { 1 }
 }
@@ -275,5 +274,5 @@ fn cut(walk: &Walk, row: usize, parts: usize) -> (Cut, usize) {
     }
     let enough = lens.iter().find(|(_, len)| *len >= 4 * parts);
     let longest = lens.iter().rev().max_by_key(|(_, len)| *len);
-    enough.or(longest).map_or((Cut::Entries(1), 1), |(cut, len)| (*cut, parts.min(*len).max(1)))
+    enough.or(longest).map_or(Cut::WHOLE, |(cut, len)| (*cut, parts.min(*len).max(1)))
 }

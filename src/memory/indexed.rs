@@ -32,8 +32,9 @@ pub(super) use part::{Cut, Shares};
 
 /// A walk over two arrays and the indices between them, ready to run.
 ///
-/// Invariant: the loops are those of [`Axes`](super::walk::Axes) over the layouts of these arrays,
-/// which are borrowed for `'r`; the kernel was made for the two arrays.
+/// Invariant: every address that the loops reach, by offsets in bounds, is that of an element of one
+/// of the two arrays, which are borrowed for `'r`, as [`Axes`](super::walk::Axes) makes loops; the
+/// kernel was made for the two arrays.
 pub(super) struct Run<'r> {
     pub(super) walk: &'r Walk,
     pub(super) indices: Option<&'r Indices<'r>>,
@@ -99,15 +100,14 @@ struct Chunk {
 }
 
 impl Run<'_> {
-    /// Runs the whole walk, in `parts` parts.
+    /// Runs the whole walk, in this number of parts, which cut this loop.
     ///
     /// # Safety
     /// The fields are what the invariant says: the walk is one over the layouts of these very
     /// arrays, the kernel was made for their elements, and the array that it writes is borrowed
-    /// exclusively. If there are several parts, `cut` names a loop that the invariant of [`Part`]
-    /// allows to be cut.
+    /// exclusively. If there are several parts, the invariant of [`Part`] allows the loop to be cut.
     #[allow(unsafe_code)]
-    pub(super) unsafe fn run(&self, cut: Cut, parts: usize) {
+    pub(super) unsafe fn run(&self, (cut, parts): (Cut, usize)) {
         if parts > 1 {
             parallel::run(parts, &|part| match cut {
                 // SAFETY: the caller's promise.

@@ -1,7 +1,8 @@
 //! Indices, resolved to byte offsets into an array and checked where they are resolved.
 //!
-//! Only this module depends on the integer type of the indices: a few functions for each of the
-//! types, compiled in this crate. All other code sees offsets.
+//! This module, and the loops that use single elements or tuples at once (`combine/apply.rs` and
+//! `combine/fold.rs`, `cpu/inside.rs` and `cpu/tuples.rs`), depend on the integer type of the
+//! indices: a few functions for each of the types. All other code sees offsets.
 
 pub(super) mod axis;
 pub(super) mod elements;
@@ -431,11 +432,7 @@ impl<'a> Indices<'a> {
             // Advance the odometer to the next position that holds another number.
             let mut axis = position.len();
             loop {
-                let Some(next) = axis.checked_sub(1) else {
-                    // Unreachable: the caller has found an index out of bounds.
-                    return Error::IndexOutOfBounds { index, position: vec![], axis: 0, len: 0 };
-                };
-                axis = next;
+                axis = axis.checked_sub(1).expect("the caller has found an index out of bounds");
                 position[axis] += 1;
                 // A stride of 0 repeats the same number. Those of a tuple count all the same: each
                 // selects along an axis of its own.

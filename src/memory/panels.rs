@@ -235,7 +235,7 @@ impl Panel {
         // elements, each of which has been packed when it is used.
         unsafe {
             copy(&self.pack, run, array, buffer);
-            packed.run(Cut::Entries(1), 1);
+            packed.run(Cut::WHOLE);
             let refused = run.policy == Policy::Refuse && run.outside.load(Ordering::Relaxed);
             if writes && !refused {
                 copy(&self.unpack, run, buffer, array);
@@ -264,6 +264,6 @@ unsafe fn copy((walk, rest): &Walks, run: &Run<'_>, from: *mut u8, to: *mut u8) 
             ..*run
         };
         // SAFETY: the caller's promise.
-        unsafe { copied.run(Cut::Entries(1), 1) };
+        unsafe { copied.run(Cut::WHOLE) };
     }
 }

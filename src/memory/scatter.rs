@@ -10,7 +10,7 @@ mod split;
 
 use ndarray::{ArrayRef, Dimension};
 
-use super::combine::{self, Divide, Fold, Kernels, Plain};
+use super::combine::{self, Divide, Fold, HAS_KERNELS, Kernels, Plain};
 use super::copy::{Clones, Copier, Way};
 use super::few::{Few, Named};
 use super::indexed::{Run, is_chunk};
@@ -332,11 +332,9 @@ impl<'p> Pass<'p> {
     /// for row in target { if counts[row] > 0 { target[row, ..] /= counts[row] + init } }
     /// ```
     fn mean_in_place(&self, walk: &mut Walk, kernels: &Kernels, init: bool) -> Result<bool> {
-        let (Some(start), Some(add), Some(quotients)) =
-            (kernels.start(Reduction::Mean), kernels.narrow(Reduction::Mean), kernels.quotients())
-        else {
-            return Ok(true);
-        };
+        let start = kernels.start(Reduction::Mean).expect(HAS_KERNELS);
+        let add = kernels.narrow(Reduction::Mean).expect(HAS_KERNELS);
+        let quotients = kernels.quotients().expect(HAS_KERNELS);
         let Some(counts) = self.counts(walk)? else { return Ok(false) };
         let sum: &[&dyn Kernel] = if init { &[&add] } else { &[&start, &add] };
         if !self.run(walk, sum) {
@@ -420,7 +418,7 @@ impl<'p> Pass<'p> {
                 .zip(combine::Dense::of(updates.start(), updates.layout()))
                 .map(<[_; 2]>::from)
         };
-        combine::fold_wide(&combine::Building {
+        combine::fold_wide(&combine::Accumulation {
             target: scattering.target.start(),
             updates: scattering.updates.start(),
             size: scattering.updates.layout().size(),

@@ -63,8 +63,8 @@ pub(super) struct Tile<'t> {
     pub(super) inner: Steps,
     /// Size of an element in bytes.
     pub(super) size: usize,
-    /// Whether the offsets select in more memory than L1 and L2 hold, so that prefetching what they
-    /// select pays.
+    /// Whether the offsets select in half of L2 or more ([`is_spread`](super::walk::is_spread)), so
+    /// that prefetching what they select pays.
     pub(super) spread: bool,
     /// The distance in bytes from each offset to the next, if no index is read in between; else 0.
     pub(super) offset_step: isize,

@@ -83,7 +83,9 @@ pub trait RollExt: AsArrayRef {
     /// [`ShiftCountMismatch`](crate::Error::ShiftCountMismatch) and
     /// [`OutShapeMismatch`](crate::Error::OutShapeMismatch). On error `out`
     /// is unchanged. For elements that need dropping also
-    /// [`AllocationFailed`](crate::Error::AllocationFailed).
+    /// [`AllocationFailed`](crate::Error::AllocationFailed) and, if an address space
+    /// has no room for a reference to each,
+    /// [`SizeOverflow`](crate::Error::SizeOverflow).
     ///
     /// # Examples
     /// ```

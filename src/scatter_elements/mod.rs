@@ -237,8 +237,8 @@ pub trait ScatterElementsExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(updates) calls; those for different targets are in parallel where there are
-    /// many lanes. Where an index out of bounds is an error, all indices are checked in
-    /// a pass of their own before the first call.
+    /// many lanes. Where an index out of bounds is an error, indices, unless they are
+    /// few, are checked in a pass before the first call.
     ///
     /// # Specification
     /// None. With a function that adds, the result is that of [`ScatterElements::sum`], but for half

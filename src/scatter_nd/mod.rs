@@ -166,7 +166,9 @@ pub trait ScatterNdExt: AsArrayRef {
     /// at least four times the memory of `self`, the work is done on a copy of it,
     /// which an error discards. It may be, too, where rows of `self` are not
     /// contiguous, as in a transposed array, and there are at least as many updates as
-    /// elements. A mean, and a reduction of half precision, needs work memory in proportion to the number of updates or
+    /// elements; where the reduction accumulates beside its target, as of half precision,
+    /// from a quarter as many on. A mean, and a reduction of half precision, needs work
+    /// memory in proportion to the number of updates or
     /// to the length of the axis. A shared `ArcArray` is copied first, unless the
     /// call returns an error; for a large one, the call takes about four times as long as
     /// [`scatter_nd_with`](Self::scatter_nd_with).
@@ -226,9 +228,8 @@ pub trait ScatterNdExt: AsArrayRef {
     ///
     /// # Complexity
     /// O(updates) calls; those for different targets are in parallel where there are
-    /// many.
-    /// Where an index out of bounds is an error, all indices are checked in a pass
-    /// of their own before the first call.
+    /// many. Where an index out of bounds is an error, indices, unless they are few, are
+    /// checked in a pass before the first call.
     ///
     /// # Specification
     /// None. With a function that adds, the result is that of [`ScatterNd::sum`], but for half

@@ -58,7 +58,12 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
     fn single(&self) -> Option<Single> {
         let size = size_of::<A>();
         let same = const { size_of::<A>() == size_of::<U>() && size_of::<A>() > 0 };
-        same.then_some(Single { size, selected: size, action: Action::Fold, waits: Some([3, 4]) })
+        same.then_some(Single {
+            size,
+            selected_size: size,
+            action: Action::Fold,
+            waits: Some([3, 4]),
+        })
     }
 
     unsafe fn run_single(&self, elements: &Elements<'_>) -> bool {

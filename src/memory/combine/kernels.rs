@@ -133,8 +133,8 @@ impl Kernels {
         self.wide_of_singles(reduction).is_some_and(|wide| wide.uses_order())
     }
 
-    /// Whether single elements are accumulated in slots although the element type itself serves:
-    /// minima and maxima of half precision.
+    /// Whether single elements can be accumulated in slots, even if the element type itself serves
+    /// as for minima and maxima of half precision.
     pub(in crate::memory) fn has_slots(&self, reduction: Reduction) -> bool {
         self.slot_size(reduction) > 0
     }
@@ -266,7 +266,8 @@ macro_rules! singly {
         }
         let size = size_of::<$element>();
         if const { matches!(size_of::<$element>(), $sizes) } {
-            let single = Single { size, selected: size, action: Action::Combine, waits: $waits };
+            let single =
+                Single { size, selected_size: size, action: Action::Combine, waits: $waits };
             Some((single, run::<$element> as SingleRun))
         } else {
             None

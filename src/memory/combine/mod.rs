@@ -16,8 +16,11 @@ pub(super) use transposed::{run_transposed, transposes_updates};
 #[cfg(feature = "half")]
 pub(crate) use wide::half;
 pub(super) use wide::{
-    Building, Counts, Dense, Divide, SHORT_ROW, WIDE_ROW, count, fold_wide, steps,
+    Accumulation, Counts, Dense, Divide, SHORT_ROW, WIDE_ROW, count, fold_wide, steps,
 };
 pub(crate) use wide::{
     Quotients, Significant, Widely, large_integer, running, significant, small_integer,
 };
+
+/// Calls refuse a reduction that the element type does not support before they choose kernels.
+pub(super) const HAS_KERNELS: &str = "a reduction that the type supports has kernels";

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::each_listed;
+use super::{each_listed, from_to};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::memory::cpu::Avx2;
 use crate::memory::indices::elements::Action;
@@ -81,15 +81,14 @@ unsafe fn clone_rows<T: Clone, const ARRAYS: bool, const SHORT: usize, const GAT
 ) {
     let (inner, size) = (tile.inner, size_of::<T>() as isize);
     let dense = (inner.selected, inner.listed) == (size, size);
-    let from_to = |selected: *mut u8, listed: *mut u8| {
-        let (from, to) = if GATHER { (selected, listed) } else { (listed, selected) };
+    let typed = |selected: *mut u8, listed: *mut u8| {
+        let (from, to) = from_to::<GATHER, _>(selected, listed);
         (from.cast::<T>().cast_const(), to.cast::<T>())
     };
-    let steps = [inner.selected, inner.listed];
-    let [from_step, to_step] = if GATHER { steps } else { [steps[1], steps[0]] };
+    let (from_step, to_step) = from_to::<GATHER, _>(inner.selected, inner.listed);
     if inner.len == 1 {
         return tile.each(Action::of_copy::<GATHER>(), |selected, listed| {
-            let (from, to) = from_to(selected, listed);
+            let (from, to) = typed(selected, listed);
             // SAFETY: the caller's promise, for this element.
             unsafe { to.write((*from).clone()) };
         });
@@ -97,7 +96,7 @@ unsafe fn clone_rows<T: Clone, const ARRAYS: bool, const SHORT: usize, const GAT
     macro_rules! rows_of {
         ($count:literal) => {
             return tile.each_row(|selected, listed| {
-                let (from, to) = from_to(selected, listed);
+                let (from, to) = typed(selected, listed);
                 // SAFETY: the caller's promise, for each row.
                 unsafe { to.cast::<[T; $count]>().write((*from.cast::<[T; $count]>()).clone()) }
             })
@@ -111,7 +110,7 @@ unsafe fn clone_rows<T: Clone, const ARRAYS: bool, const SHORT: usize, const GAT
     tile.each_row(
         #[inline(always)]
         |selected, listed| {
-            let (from, to) = from_to(selected, listed);
+            let (from, to) = typed(selected, listed);
             // SAFETY: the caller's promise, for each row.
             unsafe {
                 match dense {

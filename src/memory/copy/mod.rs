@@ -172,7 +172,7 @@ impl Copier {
         let action = Action::of_copy::<GATHER>();
         self.single_function::<GATHER>().map(|_| Single {
             size: self.size,
-            selected: self.size,
+            selected_size: self.size,
             action,
             waits: None,
         })
@@ -349,6 +349,12 @@ pub(in crate::memory) unsafe fn repeat<const N: usize>(value: [u8; N], to: *mut 
             to.cast::<[u8; N]>().add(k).write(value);
         }
     }
+}
+
+/// Orders two values as (source's, destination's).
+#[inline(always)]
+fn from_to<const GATHER: bool, T>(selected: T, listed: T) -> (T, T) {
+    if GATHER { (selected, listed) } else { (listed, selected) }
 }
 
 /// Calls `visit` with the address of the first listed element of each row of a tile.

@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 
+use super::from_to;
 use crate::memory::cpu;
 use crate::memory::indices::elements::Action;
 use crate::memory::tile::{Places, Tile};
@@ -44,12 +45,6 @@ pub(in crate::memory) fn kernel<const GATHER: bool>(bytes: usize) -> unsafe fn(&
     }
 }
 
-/// Orders two addresses as (source, destination).
-#[inline(always)]
-fn from_to<const GATHER: bool>(selected: *mut u8, listed: *mut u8) -> (*const u8, *mut u8) {
-    if GATHER { (selected, listed) } else { (listed, selected) }
-}
-
 /// Copies a block of `N` bytes, or where `OVERLAP` any number of bytes from `N` to `2 * N`, as two
 /// blocks that overlap: equivalent to `from.copy_to_nonoverlapping(to, bytes)`.
 ///
@@ -83,7 +78,7 @@ unsafe fn blocks<const N: usize, const OVERLAP: bool, const GATHER: bool>(tile: 
     assert!(if OVERLAP { (N..=2 * N).contains(&bytes) } else { bytes == N });
     // SAFETY: the caller's promise, for each row.
     let copy = |selected: *mut u8, listed: *mut u8| unsafe {
-        let (from, to) = from_to::<GATHER>(selected, listed);
+        let (from, to) = from_to::<GATHER, _>(selected, listed);
         block::<N, OVERLAP>(from, to, bytes);
     };
     if N >= 16 && tile.spread {
@@ -144,7 +139,7 @@ unsafe fn long_rows<const GATHER: bool>(tile: &Tile<'_>) {
     let distance = prefetch_distance(bytes);
     // SAFETY: the caller's promise, for each row.
     let copy = |selected: *mut u8, listed: *mut u8| unsafe {
-        let (from, to) = from_to::<GATHER>(selected, listed);
+        let (from, to) = from_to::<GATHER, _>(selected, listed);
         if is_in_blocks(from, to, bytes, tile.spread) {
             copy_by_lines(from, to, bytes, |at| tile.prefetch_list(listed.wrapping_add(at), 1));
         } else {
@@ -162,7 +157,7 @@ unsafe fn long_rows<const GATHER: bool>(tile: &Tile<'_>) {
     let next = Cell::new(tile.selected);
     // SAFETY: the caller's promise, for each row.
     let copy = |selected: *mut u8, listed: *mut u8| unsafe {
-        let (from, to) = from_to::<GATHER>(selected, listed);
+        let (from, to) = from_to::<GATHER, _>(selected, listed);
         let next = next.get();
         copy_by_lines(from, to, bytes, |at| {
             cpu::prefetch_line(next.wrapping_add(at));
@@ -234,7 +229,7 @@ const BLOCKS_MIN: usize = threshold(512, 80);
 /// Copies bytes between ranges that may overlap: equivalent to `from.copy_to(to, bytes)`.
 ///
 /// Where the ranges do not overlap, many bytes are copied in blocks: `memmove` may be `rep movsb`.
-/// Where `to` is a few bytes after `from` modulo a page, that took 1.4 us for 4 KiB on a processor
+/// Where `to` is a few bytes after `from` modulo a page, that took 1.4 µs for 4 KiB on a processor
 /// of 2021, and blocks took 0.1.
 ///
 /// # Safety

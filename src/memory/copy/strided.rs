@@ -2,10 +2,10 @@
 
 use std::mem::MaybeUninit;
 
-use super::{interleave, repeat};
+use super::{from_to, interleave, repeat};
 use crate::memory::cpu::{LINE, Rows, transpose, transposes, widely};
 use crate::memory::indices::elements::Action;
-use crate::memory::tile::{Places, Steps, Tile};
+use crate::memory::tile::{Places, Tile};
 use crate::memory::walk::lines_in_l1;
 use crate::threshold::threshold;
 
@@ -20,12 +20,6 @@ pub(super) fn kernel<const GATHER: bool>(size: usize) -> unsafe fn(&Tile<'_>) {
         16 => elements::<16, GATHER>,
         _ => unreachable!("{}", super::PLAIN),
     }
-}
-
-/// Orders two values as (source's, destination's).
-#[inline(always)]
-fn from_to<const GATHER: bool, T>(selected: T, listed: T) -> (T, T) {
-    if GATHER { (selected, listed) } else { (listed, selected) }
 }
 
 /// Copies elements of `N` bytes, by transposing blocks where that pays.
@@ -102,28 +96,6 @@ pub(super) const ENTRIES: usize = threshold(16, 3);
 const BLOCK: usize = threshold(256, 5);
 const LEAST: usize = threshold(4, 2);
 
-/// Calls `run` with tiles of one element of each entry, which together are this one: a call for each of
-/// many short rows would take longer than its elements.
-///
-/// ```text
-/// for block of entries                 instead of        for k in entries
-///   for i in 0..6                                          for i in 0..6
-///     for k in block                                         output[k, i] = data[indices[k], i]
-///       output[k, i] = data[indices[k], i]
-/// ```
-fn by_element(tile: &Tile<'_>, run: &dyn Fn(&Tile<'_>)) {
-    let (inner, entries) = (tile.inner, tile.offsets.len());
-    for first in (0..entries).step_by(BLOCK) {
-        let block = tile.part(first..entries.min(first + BLOCK));
-        for number in 0..inner.len as isize {
-            let at = |step: isize| step.wrapping_mul(number);
-            let selected = block.selected.wrapping_offset(at(inner.selected));
-            let listed = block.listed.wrapping_offset(at(inner.listed));
-            run(&Tile { selected, listed, inner: Steps { len: 1, ..inner }, ..block });
-        }
-    }
-}
-
 /// Copies elements of `N` bytes, row by row.
 ///
 /// # Safety
@@ -146,7 +118,7 @@ unsafe fn rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     // Of several iterations, only few entries: lines of many would not stay in L1.
     let few = iterations == 1 || entries.saturating_mul(iterations) <= BLOCK && entries >= LEAST;
     if short.contains(&len) && few && entries * iterations >= ENTRIES {
-        return by_element(tile, &each);
+        return tile.element_by_element(&each);
     }
     // In elements: steps are multiples of an element's size.
     let steps = [tile.inner.selected, tile.inner.listed].map(|step| step / N as isize);

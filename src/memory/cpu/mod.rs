@@ -56,12 +56,12 @@ impl Avx2 {
 
 /// Calls `f`: compiled for AVX2, as far as it is inlined, where the processor has that.
 #[inline(always)]
-pub(super) fn widely(f: impl FnOnce()) {
+pub(super) fn widely<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if let Some(avx2) = Avx2::detect() {
         return avx2.call(f);
     }
-    f();
+    f()
 }
 
 /// Number of bytes of a row that are prefetched; the hardware prefetches the rest of it.

@@ -19,9 +19,11 @@ pub(in crate::memory) enum Cut {
     Inner,
     /// The loop over entries, whose indices are sorted, between entries with different indices.
     Segments,
-    /// No loop: each part scans all entries and takes those whose targets are in its share, in
-    /// their order.
-    Targets,
+}
+
+impl Cut {
+    /// One part, which has all iterations.
+    pub(in crate::memory) const WHOLE: (Self, usize) = (Cut::Entries(1), 1);
 }
 
 /// A part of a walk: a range of iterations of each loop.
@@ -39,7 +41,7 @@ pub(in crate::memory) struct Part {
     /// The number of a loop over entries, and its iterations in this part.
     pub(super) band: Option<(usize, Range<usize>)>,
     pub(super) inner: Range<usize>,
-    /// The offsets in bytes of the targets of this part, unless it has all of them.
+    /// The share of the targets that this part has, by their offsets in bytes, unless it has all.
     pub(super) targets: Option<Range<isize>>,
 }
 
@@ -71,7 +73,6 @@ impl Part {
             Cut::Segments => all.entries = share(all.entries.end),
             Cut::Band(number) => all.band = Some((number, share(walk.nest()[number].len))),
             Cut::Inner => all.inner = share(all.inner.end),
-            Cut::Targets => all.targets = Some(targets(&walk.components, parts, part)),
         }
         all
     }

@@ -99,7 +99,7 @@ impl Run<'_> {
         }
         let is_copied = matches!(single.action, Action::Gather | Action::Write);
         let combines = |axis: &Component, joined: bool| {
-            let size = single.selected as isize;
+            let size = single.selected_size as isize;
             if run.step.selected == 0 && axis.step == size {
                 return single.waits.is_none_or(|part| !indices.repeat(self.walk, part));
             }

@@ -31,7 +31,7 @@ pub(in crate::memory) struct Single {
     pub(in crate::memory) size: usize,
     /// Size of a selected element: the same, but for updates that are converted when they are
     /// combined.
-    pub(in crate::memory) selected: usize,
+    pub(in crate::memory) selected_size: usize,
     pub(in crate::memory) action: Action,
     /// From which part of indices that equal the index before them on it pays to combine the updates
     /// of a target with each other first, a chunk at a time: for actions that take so long that the

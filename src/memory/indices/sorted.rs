@@ -12,7 +12,7 @@ use crate::memory::walk::Loop;
 use crate::parallel::{self, Cost};
 use crate::sync::AtomicBool;
 
-/// This many indices are not sorted by chance.
+/// Number of indices that are looked at first: so many are seldom sorted by chance.
 const FIRST: usize = 32;
 
 impl Indices<'_> {

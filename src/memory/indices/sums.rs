@@ -3,8 +3,7 @@
 use super::{Indices, Lane, NOWHERE};
 use crate::index::Policy;
 use crate::memory::buffer::Buffer;
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-use crate::memory::cpu::Avx2;
+use crate::memory::cpu::widely;
 use crate::memory::walk::Component;
 
 impl Indices<'_> {
@@ -80,12 +79,7 @@ pub(in crate::memory) fn add(sums: &mut [isize], others: &[isize], by: isize, ga
             *sum = if nowhere { NOWHERE } else { sum.wrapping_add(other).wrapping_add(by) };
         });
     }
-    let add = || pairs.for_each(|(sum, &other)| *sum = sum.wrapping_add(other).wrapping_add(by));
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if let Some(avx2) = Avx2::detect() {
-        return avx2.call(add);
-    }
-    add();
+    widely(|| pairs.for_each(|(sum, &other)| *sum = sum.wrapping_add(other).wrapping_add(by)));
 }
 
 /// `sums[k] += k * step` for each `k`. If `gaps`, some offsets may be [`NOWHERE`], and stay so.
@@ -99,16 +93,11 @@ pub(in crate::memory) fn add_ramp(sums: &mut [isize], step: isize, gaps: bool) {
         }
         return;
     }
-    let add = move || {
+    widely(move || {
         let mut by = 0_isize;
         for sum in sums {
             *sum = sum.wrapping_add(by);
             by = by.wrapping_add(step);
         }
-    };
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if let Some(avx2) = Avx2::detect() {
-        return avx2.call(add);
-    }
-    add();
+    });
 }

@@ -195,7 +195,8 @@ impl Visit for CopyElements {
             1 => self.copy_four::<1>(offsets),
             2 => self.copy_four::<2>(offsets),
             4 => self.copy_four::<4>(offsets),
-            _ => self.copy_four::<8>(offsets),
+            8 => self.copy_four::<8>(offsets),
+            _ => unreachable!("single elements have 1, 2, 4 or 8 bytes"),
         }
     }
 
@@ -210,7 +211,7 @@ impl Visit for CopyElements {
 /// elements are copied as the policy says.
 ///
 /// # Safety
-/// The invariant of [`Elements`] holds, for elements of `single.size` bytes, and
+/// The invariant of [`Elements`] holds, for elements of `single.size` bytes (1, 2, 4 or 8), and
 /// [`Indices::tuple_width`] allows their tuples.
 #[allow(unsafe_code)]
 pub(in crate::memory) unsafe fn copy(

@@ -250,7 +250,7 @@ impl RowNest {
     }
 
     /// Copies the rows, each rolled by `row.shift`. Wide rows are written in memory order, which
-    /// the hardware prefetcher recognises: 4 MiB in rows of 372 bytes take 150 us, and 200 us
+    /// the hardware prefetcher recognises: 4 MiB in rows of 372 bytes take 150 µs, and 200 µs
     /// in groups of 16 KiB of rows, one run of every row and then the other.
     ///
     /// # Safety

@@ -83,7 +83,7 @@ fn are_streamed(
 }
 
 /// Largest size in bytes of rows that are shuffled where the result fits in the caches. Longer
-/// rows take less time in blocks than shuffled: 5 us against 8 us for 5000 rows of 28 bytes.
+/// rows take less time in blocks than shuffled: 5 µs against 8 µs for 5000 rows of 28 bytes.
 const SHUFFLED_ROW_MAX: usize = 12;
 
 /// Largest size in bytes of planes that are shuffled: those of 512 bytes, in rows of 16, take a third

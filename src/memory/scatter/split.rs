@@ -110,35 +110,33 @@ pub(super) unsafe fn run(
         cost = cost.plus(Cost::of_bytes(walk.rows().saturating_mul(row)));
     }
     let max_parts = parallel::parts(cost);
-    let cut = if max_parts == 1 { (Cut::Entries(1), 1) } else { cut(walk, row, max_parts) };
-    // SAFETY: the caller upholds the invariant of `Run` (`# Safety`); `cut` keeps the order of
-    // entries: it cuts a loop whose iterations select different elements, or cuts by targets, as
+    let split = match max_parts {
+        1 => Split::Loops(Cut::WHOLE),
+        _ => split(walk, row, max_parts),
+    };
+    // SAFETY: the caller upholds the invariant of `Run` (`# Safety`); `split` keeps the order
+    // of entries: it cuts a loop whose iterations select different elements, or cuts by targets, as
     // the invariant of `Part` requires.
     #[allow(unsafe_code)]
     unsafe {
-        match indices.0 {
-            Some(indices) if max_parts > 1 && matches!(cut, (Cut::Targets, _) | (_, 1)) => {
-                run_by_targets(&run, indices, cut, max_parts);
+        match (split, indices.0) {
+            (Split::Loops(cut), _) => run.run(cut),
+            (Split::Targets { search }, Some(indices)) => {
+                run_by_targets(&run, indices, search, max_parts);
             }
-            _ => run.run(cut.0, cut.1),
+            (Split::Targets { .. }, None) => run.run(Cut::WHOLE),
         }
     }
     !outside.into_inner()
 }
 
-/// Runs a walk in which only loops over entries are long enough to be cut: by targets, so that
-/// each thread has targets of its own, if that pays; otherwise cut as `cut` says.
+/// Runs a walk by targets, so that each thread has targets of its own, if that pays; otherwise on
+/// one thread.
 ///
 /// # Safety
-/// The invariant of [`Run`] holds for the run, whose indices are `indices`, and that of `Part`
-/// holds for parts by `cut`.
+/// The invariant of [`Run`] holds for the run, whose indices are `indices`.
 #[allow(unsafe_code)]
-unsafe fn run_by_targets(
-    run: &Run<'_>,
-    indices: &Indices<'_>,
-    cut: (Cut, usize),
-    max_parts: usize,
-) {
+unsafe fn run_by_targets(run: &Run<'_>, indices: &Indices<'_>, search: bool, max_parts: usize) {
     let walk = run.walk;
     let (threads, row) =
         (parallel::threads().min(max_parts), walk.inner.len.saturating_mul(run.size));
@@ -154,18 +152,15 @@ unsafe fn run_by_targets(
         // Sorted indices have the updates of each target in sequence, so that entries can be cut
         // where the index changes.
         if indices.are_sorted(walk, run.policy) {
-            return run.run(Cut::Segments, max_parts);
-        }
-        if cut.0 != Cut::Targets {
-            return run.run(cut.0, cut.1);
+            return run.run((Cut::Segments, max_parts));
         }
         let uneven = |shares: &Shares| {
             let widths = || shares.iter().map(|share| share.end.abs_diff(share.start));
             widths().min() < widths().max().map(|widest| widest / 2)
         };
-        match run.shares(cut.1) {
+        match search.then(|| run.shares(threads)).flatten() {
             Some(shares) if uneven(&shares) || !memory_bound(walk, row) => run.run_shares(&shares),
-            _ => run.run(Cut::Entries(1), 1),
+            _ => run.run(Cut::WHOLE),
         }
     }
 }
@@ -219,10 +214,18 @@ fn bands(nest: &[Loop], max_parts: usize) -> (usize, usize) {
     enough.or_else(|| bands.max_by_key(|(_, count)| *count)).unwrap_or((0, 1))
 }
 
-/// Which loop to cut, and in how many parts, at most `max_parts`, for rows of `row` bytes. Loops
-/// over entries alone are not cut, so that each target's updates keep their order.
-fn cut(walk: &Walk, row: usize, max_parts: usize) -> (Cut, usize) {
-    let whole = (Cut::Entries(1), 1);
+/// How a scatter is split between threads.
+enum Split {
+    /// A loop whose iterations write different elements is cut in this number of parts.
+    Loops((Cut, usize)),
+    /// Each thread has targets of its own, if that pays. Whether each may search all indices for
+    /// those of its targets.
+    Targets { search: bool },
+}
+
+/// How to split a walk in at most `max_parts` parts, for rows of `row` bytes. Loops over entries
+/// alone are not cut, so that each target's updates keep their order.
+fn split(walk: &Walk, row: usize, max_parts: usize) -> Split {
     let ordered = walk.nest().iter().position(|level| level.entries).unwrap_or(walk.nest().len());
     let unit = iterations(&walk.nest()[ordered..]).max(unit(walk.nest(), max_parts));
     let (band, bands) = bands(walk.nest(), max_parts);
@@ -233,7 +236,7 @@ fn cut(walk: &Walk, row: usize, max_parts: usize) -> (Cut, usize) {
         (Cut::Band(band), bands),
     ];
     if let Some((cut, len)) = lens.iter().find(|(_, len)| *len >= max_parts) {
-        return (*cut, max_parts.min(*len));
+        return Split::Loops((*cut, max_parts.min(*len)));
     }
     let threads = parallel::threads().min(max_parts);
     let only_entries = ordered == 0 && walk.nest().iter().all(|level| level.step.selected == 0);
@@ -241,14 +244,12 @@ fn cut(walk: &Walk, row: usize, max_parts: usize) -> (Cut, usize) {
     // Few entries, which may select few targets, are divided along their rows.
     let many = targets.min(walk.entries()) >= 4 * threads;
     if only_entries && search_pays(walk, row) && many {
-        return (Cut::Targets, threads);
+        return Split::Targets { search: true };
     }
     // Each piece of a row is still long.
     let pieces = row / threshold(2 << 10, 300);
-    let (cut, len) = lens
-        .into_iter()
-        .chain([(Cut::Inner, pieces)])
-        .max_by_key(|(_, len)| *len)
-        .unwrap_or((Cut::Entries(1), 1));
-    if len > 1 { (cut, max_parts.min(len)) } else { whole }
+    match lens.into_iter().chain([(Cut::Inner, pieces)]).max_by_key(|(_, len)| *len) {
+        Some((cut, len)) if len > 1 => Split::Loops((cut, max_parts.min(len))),
+        _ => Split::Targets { search: false },
+    }
 }

@@ -17,7 +17,7 @@ const BLOCK_BYTES: usize = threshold(16 << 10, 512);
 /// out-of-order execution and hardware prefetchers reach the next iterations.
 pub(in crate::memory) const MANY_ENTRIES: usize = threshold(8, 6);
 
-/// Fewest iterations with which a way of their own pays for fewer entries.
+/// Fewest iterations with which a loop order of their own pays for fewer entries.
 pub(in crate::memory) const MANY_ITERATIONS: usize = threshold(32, 3);
 
 /// The most entries of a single iteration that are not worth what a loop by blocks prepares, which takes
@@ -26,7 +26,7 @@ const SHORT: usize = threshold(16, 3);
 
 /// How [`Tile::each`] runs many iterations of the outer loop.
 #[derive(Clone, Copy)]
-enum Way {
+enum LoopOrder {
     /// With a prefetch of what is selected that many iterations later: iterations are far from each
     /// other and together select in much memory.
     Prefetching(usize),
@@ -123,30 +123,30 @@ impl Tile<'_> {
         fn apart(run: impl FnOnce()) {
             run();
         }
-        let (Places::Every(step), Some(way)) = (self.places, self.way(action)) else {
+        let (Places::Every(step), Some(order)) = (self.places, self.loop_order(action)) else {
             return false;
         };
         if HERE {
-            self.each_by(way, step, visit);
+            self.each_by(order, step, visit);
         } else {
-            apart(|| self.each_by(way, step, visit));
+            apart(|| self.each_by(order, step, visit));
         }
         true
     }
 
-    /// The loop of this way, compiled for the processor features of its caller, as no closure would be.
+    /// The loop in this order, compiled for the processor features of its caller, as no closure would be.
     #[inline(always)]
-    fn each_by(&self, way: Way, step: isize, visit: &impl Fn(*mut u8, *mut u8)) {
-        match way {
-            Way::Prefetching(ahead) => self.each_prefetching(step, ahead, visit),
-            Way::ByEntry => self.each_by_entry(step, visit),
-            Way::Plain => self.each_plain(step, visit),
+    fn each_by(&self, order: LoopOrder, step: isize, visit: &impl Fn(*mut u8, *mut u8)) {
+        match order {
+            LoopOrder::Prefetching(ahead) => self.each_prefetching(step, ahead, visit),
+            LoopOrder::ByEntry => self.each_by_entry(step, visit),
+            LoopOrder::Plain => self.each_plain(step, visit),
         }
     }
 
-    /// The way of [`each_of_many`](Self::each_of_many) for this tile.
+    /// The loop order of [`each_of_many`](Self::each_of_many) for this tile.
     #[inline(never)]
-    fn way(&self, action: Action) -> Option<Way> {
+    fn loop_order(&self, action: Action) -> Option<LoopOrder> {
         /// Iterations that are nearer to each other share cache lines of what they select.
         const NEAR: usize = threshold(64, 16);
         /// The least step in bytes with which later iterations are prefetched: iterations nearer to
@@ -155,17 +155,17 @@ impl Tile<'_> {
         let (entries, iterations) = (self.offsets.len(), self.outer.len);
         let step = self.outer.selected.unsigned_abs();
         if entries < MANY_ENTRIES {
-            let way = if step < NEAR { Way::ByEntry } else { Way::Plain };
-            return (iterations >= MANY_ITERATIONS).then_some(way);
+            let order = if step < NEAR { LoopOrder::ByEntry } else { LoopOrder::Plain };
+            return (iterations >= MANY_ITERATIONS).then_some(order);
         }
         if step < NEAR && iterations >= MANY_ITERATIONS {
-            return self.pays_by_entry(action).then_some(Way::ByEntry);
+            return self.pays_by_entry(action).then_some(LoopOrder::ByEntry);
         }
         let far = step >= FAR && cpu::is_long(step.saturating_mul(self.all_iterations));
-        far.then(|| Way::Prefetching((cpu::STREAM / step).max(1)))
+        far.then(|| LoopOrder::Prefetching((cpu::STREAM / step).max(1)))
     }
 
-    /// Whether iterations that are near each other run [entry by entry](Way::ByEntry), although entries
+    /// Whether iterations that are near each other run [entry by entry](LoopOrder::ByEntry), although entries
     /// are not few.
     fn pays_by_entry(&self, action: Action) -> bool {
         /// The longest rows that are gathered so, in bytes: an iteration waits for nothing but its
@@ -401,9 +401,16 @@ impl Tile<'_> {
         far && near && few && self.offset_step == 0 && self.offsets.len() >= 4 * self.inner.len
     }
 
-    /// Calls `run` with tiles of single elements that together are this one: the loops over a row and
-    /// over the entries change places, in blocks of entries.
-    fn element_by_element(&self, run: &dyn Fn(&Tile<'_>)) {
+    /// Calls `run` with tiles of one element of each entry, which together are this one: a call for
+    /// each of many short rows would take longer than its elements.
+    ///
+    /// ```text
+    /// for block of entries                 instead of        for k in entries
+    ///   for i in 0..6                                          for i in 0..6
+    ///     for k in block                                         output[k, i] = data[indices[k], i]
+    ///       output[k, i] = data[indices[k], i]
+    /// ```
+    pub(in crate::memory) fn element_by_element(&self, run: &dyn Fn(&Tile<'_>)) {
         /// What these entries have in the listed array stays in L1.
         const ENTRIES: usize = threshold(256, 5);
         for first in (0..self.offsets.len()).step_by(ENTRIES) {

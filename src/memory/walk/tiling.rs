@@ -71,7 +71,7 @@ const SHARED: usize = threshold(64, 6);
 
 /// Columns of a tile whose cache lines entries share. The next columns are then loaded while one entry
 /// uses these. 5 of 21 in 9 x 73,561 transposed `i32` gathered by tiles of 16 columns 10.2 ms, of 64 5.9, of
-/// 128 4.2, of 512 3.7; 50 of 100 rows of 20,000 `f32` written 336, 285, 294 and over 390 us.
+/// 128 4.2, of 512 3.7; 50 of 100 rows of 20,000 `f32` written 336, 285, 294 and over 390 µs.
 const COLUMNS: usize = threshold(128, 8);
 
 /// Iterations of a tile around which a short loop runs.

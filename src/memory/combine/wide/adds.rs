@@ -70,10 +70,10 @@ impl Kernel for AddToSlots<'_> {
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
 
     fn single(&self) -> Option<Single> {
-        let Wide { element: size, slot: selected, .. } = *self.0;
+        let Wide { element: size, slot: selected_size, .. } = *self.0;
         self.0.add_single.map(|_| Single {
             size,
-            selected,
+            selected_size,
             action: Action::Combine,
             waits: Some([3, 4]),
         })
@@ -335,7 +335,7 @@ fn lies_in_columns(tile: &Tile<'_>) -> bool {
 
 /// The distance in bytes from one entry to the next, where rows are shorter than lists of entries, and if
 /// entries are not contiguous, very short: 300 `f16` summed in each of 300 pairs of lanes that alternate in
-/// memory take 1690 us row by row, and 230 so.
+/// memory take 1690 µs row by row, and 230 so.
 fn step_of_columns(tile: &Tile<'_>) -> Option<isize> {
     const SHORT: usize = 8;
     let Places::Every(step) = tile.places else { return None };

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use super::counts::count;
 use super::kinds::Wide;
 use super::rows::{Row, Rows};
-use super::{Building, steps};
+use super::{Accumulation, steps};
 use crate::error::Result;
 use crate::memory::alloc::{repeated, reserved};
 use crate::memory::combine::apply::elements;
@@ -31,11 +31,11 @@ use crate::threshold::threshold;
 
 /// A reduction of rows whose updates are listed by their target.
 ///
-/// Invariant: the loops are those of the walk over the arrays of `building`; rows are contiguous in
+/// Invariant: the loops are those of the walk over the arrays of `accumulation`; rows are contiguous in
 /// both, of at least [`Rows::MIN_LEN`] elements, of the type that `rows` was made for, and
 /// [`Rows::can_run`] is true.
 pub(super) struct RowsByTarget<'l> {
-    building: &'l Building<'l>,
+    accumulation: &'l Accumulation<'l>,
     rows: Rows,
     /// The loops over lanes: all but the loop over the elements of a row, and that loop.
     lanes: Loops,
@@ -71,17 +71,21 @@ impl<'l> RowsByTarget<'l> {
 
     /// The reduction with these loops over lanes, if its rows meet the invariant, and targets are
     /// not too many.
-    pub(super) fn of(building: &'l Building<'l>, lanes: &Loops, wide: &Wide) -> Option<Self> {
+    pub(super) fn of(
+        accumulation: &'l Accumulation<'l>,
+        lanes: &Loops,
+        wide: &Wide,
+    ) -> Option<Self> {
         let mut lanes = lanes.clone();
-        let (row, size) = (lanes.pop()?, building.size as isize);
+        let (row, size) = (lanes.pop()?, accumulation.size as isize);
         let dense = row.step.selected == size && row.step.listed == size && !row.reads_indices();
-        let inside = is_inside(building.components, &row);
-        let entries: Loops = building.entries().collect();
+        let inside = is_inside(accumulation.components, &row);
+        let entries: Loops = accumulation.entries().collect();
         let updates = iterations(&entries);
         let most = Self::MAX_TARGETS_PER_UPDATE * (row.len / threshold(64, 16)).max(1);
-        let targets = building.targets();
+        let targets = accumulation.targets();
         // Lists that serve all lanes are made once: 1 of 120 rows of 38 `f16` in each of 2440 slices
-        // takes 125 us sorted, and 40 listed.
+        // takes 125 µs sorted, and 40 listed.
         let served =
             if share_indices(&lanes) { updates.saturating_mul(iterations(&lanes)) } else { 0 };
         let many = targets / most <= updates || targets / Self::MAX_TARGETS_SERVED <= served;
@@ -92,21 +96,21 @@ impl<'l> RowsByTarget<'l> {
             let step = Offsets { selected: step, ..Offsets::ZERO };
             Loop { len, step, entries: false }
         };
-        let mut targets: Loops = building.components.iter().map(target).collect();
+        let mut targets: Loops = accumulation.components.iter().map(target).collect();
         targets.retain(|level| level.len > 1);
         merge(&mut targets);
-        Some(RowsByTarget { building, rows, lanes, row, entries, targets })
+        Some(RowsByTarget { accumulation, rows, lanes, row, entries, targets })
     }
 
     /// Reduces all rows. Returns false if the policy refuses an index out of bounds; some targets
     /// may have been written by then.
     pub(super) fn fold(&self) -> Result<bool> {
-        let building = self.building;
-        let targets = building.targets();
+        let accumulation = self.accumulation;
+        let targets = accumulation.targets();
         let (updates, iterations) = (iterations(&self.entries), iterations(&self.lanes));
         let rows = updates.saturating_mul(iterations);
-        let bytes = (self.row.len * building.size).saturating_mul(rows);
-        let far = is_spread(building.components);
+        let bytes = (self.row.len * accumulation.size).saturating_mul(rows);
+        let far = is_spread(accumulation.components);
         let cost = if far { Cost::of_far(rows).times(4) } else { Cost::of_near(rows).times(3) };
         let parts =
             parallel::parts(cost.plus(Cost::of_bytes(bytes).times(3))).min(parallel::threads());
@@ -163,16 +167,16 @@ impl<'l> RowsByTarget<'l> {
     fn list(&self, lists: &mut Lists, at: Offsets) -> bool {
         let Lists { ends, places, touched, serves_all_lanes } = lists;
         ends.fill(0);
-        let (counters, _) = steps(self.building.components, size_of::<u32>(), 1);
+        let (counters, _) = steps(self.accumulation.components, size_of::<u32>(), 1);
         let from = Offsets { indices: at.indices, ..Offsets::ZERO };
         let walk = |ends: &mut [u32], kernel: &dyn Kernel| {
-            let arrays = (ends.as_mut_ptr().cast(), std::ptr::null(), self.building.size);
+            let arrays = (ends.as_mut_ptr().cast(), std::ptr::null(), self.accumulation.size);
             // SAFETY: the loops are those over the updates of a lane, with the steps of
             // counters in the place of the target's; the kernels do not access updates,
             // but only use their addresses.
             #[allow(unsafe_code)]
             unsafe {
-                self.building.walk(self.entries.clone(), &counters, from, arrays, kernel, 1)
+                self.accumulation.walk(self.entries.clone(), &counters, from, arrays, kernel, 1)
             }
         };
         if !walk(ends, &Plain(count)) {
@@ -193,7 +197,7 @@ impl<'l> RowsByTarget<'l> {
 
     /// Reduces the rows of a range of targets, of which `len` elements begin at this place.
     fn fold_targets(&self, lists: &Lists, at: Offsets, len: usize, targets: Range<usize>) {
-        let building = self.building;
+        let accumulation = self.accumulation;
         let offset = |number: usize| match self.targets[..] {
             [level] => level.step.selected.wrapping_mul(number as isize),
             _ => Cursor::new(&self.targets, Offsets::ZERO, number).take(1).0.selected,
@@ -203,12 +207,12 @@ impl<'l> RowsByTarget<'l> {
                 return;
             }
             let row = Row {
-                target: building.target.wrapping_offset(at.selected + offset(number)),
-                updates: building.updates.wrapping_offset(at.listed),
+                target: accumulation.target.wrapping_offset(at.selected + offset(number)),
+                updates: accumulation.updates.wrapping_offset(at.listed),
                 places: &lists.places[updates.start..],
                 count: updates.len(),
                 len,
-                init: building.init,
+                init: accumulation.init,
             };
             // SAFETY: the row of a target and the rows of its updates, or the same columns of each,
             // which the invariant describes; the target, or these columns of it, is this part's.

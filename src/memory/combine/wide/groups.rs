@@ -40,17 +40,18 @@ impl Group<'_> {
     /// Reduces the updates of these lanes, with buffers for a slot for each of their
     /// targets. Returns false if the policy refuses an index out of bounds.
     pub(super) fn fold(&self, buffers: &mut GroupBuffers<'_>) -> bool {
-        let SlotPlan { building, wide, .. } = self.plan;
+        let SlotPlan { accumulation, wide, .. } = self.plan;
         let slots = buffers.slots.as_mut_ptr().cast::<u8>();
         let (components, slot_steps) = self.slot_steps();
-        // SAFETY: the buffer has a slot for each target of these lanes, and the runs are of
-        // elements of the target, as its components and lanes are.
+        // SAFETY: `SlotPlan::fold` made the buffer for a slot of each target of a group's lanes, and
+        // `slot_steps` numbers those of these lanes without gaps; `each_run` visits positions of the
+        // components and lanes alone, which are those of the target (invariant of `Accumulation`).
         #[allow(unsafe_code)]
         self.each_run(&components, &slot_steps, false, &|target, step, slot, len, _| unsafe {
             wide.start(target, step, slots.wrapping_add(slot), len);
         });
         // The loops over slots (selected) and updates (listed).
-        let mut loops: Loops = self.plan.building.entries().collect();
+        let mut loops: Loops = self.plan.accumulation.entries().collect();
         loops.extend(
             self.lane_loops().zip(&slot_steps).map(|(level, &selected)| Loop {
                 step: Offsets { selected, ..level.step },
@@ -58,14 +59,14 @@ impl Group<'_> {
             }),
         );
         let kernels: [&dyn Kernel; 2] = [&ClearSlots(wide), &AddToSlots(wide)];
-        for kernel in &kernels[usize::from(building.init)..] {
+        for kernel in &kernels[usize::from(accumulation.init)..] {
             let from = Offsets { selected: 0, ..self.at };
-            let arrays = (slots, building.updates, building.size);
+            let arrays = (slots, accumulation.updates, accumulation.size);
             // SAFETY: `loops` are over the updates of these lanes, with the steps of
             // slots in the place of the target's; all slots have been started.
             #[allow(unsafe_code)]
             let in_bounds = unsafe {
-                building.walk(loops.clone(), &components, from, arrays, *kernel, self.parts)
+                accumulation.walk(loops.clone(), &components, from, arrays, *kernel, self.parts)
             };
             if !in_bounds {
                 return false;
@@ -83,9 +84,9 @@ impl Group<'_> {
             self.each_run(&components, &slot_steps, true, &|target, step, slot, len, row| unsafe {
                 if counts[row] > 0 {
                     let slots = slots.wrapping_add(slot);
-                    divide_row(slots, len, counts[row] + u32::from(building.init));
+                    divide_row(slots, len, counts[row] + u32::from(accumulation.init));
                     if !all {
-                        wide.finish(slots, target, step, len, building.init);
+                        wide.finish(slots, target, step, len, accumulation.init);
                     }
                 }
             });
@@ -95,7 +96,7 @@ impl Group<'_> {
             // keeps its bits (`NarrowFn`).
             #[allow(unsafe_code)]
             self.each_run(&components, &slot_steps, false, &|target, step, slot, len, _| unsafe {
-                wide.finish(slots.wrapping_add(slot), target, step, len, building.init);
+                wide.finish(slots.wrapping_add(slot), target, step, len, accumulation.init);
             });
         }
         true
@@ -114,7 +115,7 @@ impl Group<'_> {
     fn slot_steps(&self) -> (Components, Steps) {
         /// Fewest slots of a run that is worth a call.
         const RUN: usize = threshold(8, 3);
-        let mut components = self.plan.building.components.clone();
+        let mut components = self.plan.accumulation.components.clone();
         let mut steps: Steps = self.lane_loops().map(|level| level.step.selected).collect();
         let mut axes: SmallVec<[(usize, &mut isize); 8]> = SmallVec::new();
         axes.extend(components.iter_mut().map(|axis| (axis.len, &mut axis.step)));
@@ -140,7 +141,8 @@ impl Group<'_> {
             next *= len;
         }
         for axis in components.iter_mut().filter(|axis| axis.len == 1) {
-            // All updates have the same target (`SortKeys`).
+            // All indices along this axis select its only position: `SortKeys` learns from a step of 0
+            // that loops over entries stay at one place.
             axis.step = 0;
         }
         (components, steps)
@@ -156,10 +158,11 @@ impl Group<'_> {
         by_rows: bool,
         run: &dyn Fn(*mut u8, isize, usize, usize, usize),
     ) {
-        let building = self.plan.building;
-        let (numbers, _) = steps(building.components, 1, 1);
+        let accumulation = self.plan.accumulation;
+        let (numbers, _) = steps(accumulation.components, 1, 1);
         let mut loops: Loops = SmallVec::new();
-        for ((target, slot), number) in building.components.iter().zip(components).zip(&numbers) {
+        for ((target, slot), number) in accumulation.components.iter().zip(components).zip(&numbers)
+        {
             let indices = if by_rows { number.step } else { 0 };
             let step = Offsets { selected: target.step, indices, listed: slot.step };
             loops.push(Loop { len: target.len, step, entries: false });
@@ -177,7 +180,7 @@ impl Group<'_> {
         let mut cursor = Cursor::new(&loops, Offsets::ZERO, 0);
         for _ in 0..iterations(&loops) {
             let (at, _) = cursor.take(1);
-            let target = building.target.wrapping_offset(self.at.selected + at.selected);
+            let target = accumulation.target.wrapping_offset(self.at.selected + at.selected);
             run(target, last.step.selected, at.listed as usize, last.len, at.indices as usize);
         }
     }
@@ -189,8 +192,8 @@ impl Group<'_> {
             return true;
         }
         buffers.counts.fill(0);
-        let (components, _) = steps(self.plan.building.components, size_of::<u32>(), 1);
-        let mut loops: Loops = self.plan.building.entries().collect();
+        let (components, _) = steps(self.plan.accumulation.components, size_of::<u32>(), 1);
+        let mut loops: Loops = self.plan.accumulation.entries().collect();
         for level in &mut loops {
             level.step.listed = 0;
         }
@@ -202,8 +205,9 @@ impl Group<'_> {
         // of counts in the place of the target's; all updates are the one value `one`,
         // since their step is 0.
         #[allow(unsafe_code)]
-        let in_bounds =
-            unsafe { self.plan.building.walk(loops, &components, from, arrays, &Plain(count), 1) };
+        let in_bounds = unsafe {
+            self.plan.accumulation.walk(loops, &components, from, arrays, &Plain(count), 1)
+        };
         buffers.counted = in_bounds.then_some(self.iteration);
         in_bounds
     }

@@ -4,9 +4,9 @@ use half::{bf16, f16};
 
 use super::kinds::{NarrowFn, WidenFn};
 use super::rows::{FoldRow, Row, RowAccumulator, RowParams, SHORT_BLOCK, fold_row, map_array};
-use super::runs::{map_run, with_simd};
+use super::runs::map_run;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-use crate::memory::cpu;
+use crate::memory::cpu::{self, widely};
 
 /// A type of half precision, whose reductions accumulate in `f32`.
 pub(crate) trait Half: Copy + 'static {
@@ -102,7 +102,7 @@ fn nearest_bf16(bits: u32) -> u16 {
 #[allow(unsafe_code)]
 unsafe fn narrow_bf16(values: *const u8, elements: *mut u8, len: usize) {
     let (values, elements) = (values.cast::<u32>(), elements.cast::<u16>());
-    with_simd(move || {
+    widely(move || {
         for k in 0..len {
             // SAFETY: the caller's promise.
             let (bits, held) = unsafe { (values.add(k).read(), elements.add(k).read()) };

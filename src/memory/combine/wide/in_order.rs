@@ -7,7 +7,7 @@
 //!   target[indices[k]] = round(sum)
 //! ```
 
-use super::Building;
+use super::Accumulation;
 use super::kinds::InOrderRun;
 use crate::memory::tile::{Kernel, Tile};
 use crate::memory::walk::{Order, Walk};
@@ -49,15 +49,19 @@ impl Kernel for InOrder {
 
 /// Reduces `updates` single elements of one lane, if their indices are sorted, and few repeat. Returns
 /// whether all were in bounds, and `None` if nothing was done.
-pub(super) fn fold(building: &Building<'_>, run: InOrderRun, updates: usize) -> Option<bool> {
-    if building.targets() / FEW_REPEAT < updates {
+pub(super) fn fold(
+    accumulation: &Accumulation<'_>,
+    run: InOrderRun,
+    updates: usize,
+) -> Option<bool> {
+    if accumulation.targets() / FEW_REPEAT < updates {
         return None;
     }
-    let loops = building.loops.iter().copied().filter(|level| level.len > 1).collect();
-    let (walk, rest) = Walk::new(loops, building.components.clone(), Order::Selected(0));
+    let loops = accumulation.loops.iter().copied().filter(|level| level.len > 1).collect();
+    let (walk, rest) = Walk::new(loops, accumulation.components.clone(), Order::Selected(0));
     let one_lane =
         rest.is_none() && walk.outer.len == 1 && walk.inner.len == 1 && walk.shared().is_empty();
-    if !one_lane || !building.indices.are_sorted(&walk, building.policy) {
+    if !one_lane || !accumulation.indices.are_sorted(&walk, accumulation.policy) {
         return None;
     }
     let cost = Cost::of_near(walk.entries()).times(4);
@@ -65,11 +69,11 @@ pub(super) fn fold(building: &Building<'_>, run: InOrderRun, updates: usize) -> 
     let outside = AtomicBool::new(false);
     parallel::run(parts, &|part| {
         let last = Accumulator { target: 0, sum: 0.0, count: 0 };
-        let kernel = InOrder { run, init: building.init, last: Mutex::new(last) };
-        let arrays = (building.target, building.updates, building.size);
-        let run = building.run(&walk, arrays, &kernel, &outside);
+        let kernel = InOrder { run, init: accumulation.init, last: Mutex::new(last) };
+        let arrays = (accumulation.target, accumulation.updates, accumulation.size);
+        let run = accumulation.run(&walk, arrays, &kernel, &outside);
         // SAFETY: the loops are those over these arrays, of whose elements the kernel is (invariant of
-        // `Building`), and indices are sorted, so that parts have no target in common.
+        // `Accumulation`), and indices are sorted, so that parts have no target in common.
         #[allow(unsafe_code)]
         unsafe {
             run.segment(parts, part);

@@ -6,7 +6,8 @@
 use std::ops::BitOr;
 
 use super::rows::{self, Rows};
-use super::runs::{map_run, with_simd};
+use super::runs::map_run;
+use crate::memory::cpu::widely;
 use crate::reduction::{fits_i52, floor_div_i20, floor_div_i52, floor_recip_i32};
 
 /// Signed and unsigned integers.
@@ -89,7 +90,7 @@ pub(crate) unsafe fn significant<A: Integer>(elements: *const u8, len: usize) ->
     // SAFETY: the caller's promise.
     let elements = unsafe { std::slice::from_raw_parts(elements.cast::<A>(), len) };
     let all = move || elements.iter().fold(A::Bits::default(), |all, next| all | next.magnitude());
-    with_simd(all).used()
+    widely(all).used()
 }
 
 /// Converts elements to values of 64 bits.
@@ -219,7 +220,7 @@ pub(super) unsafe fn divide_row(values: *mut u8, len: usize, count: u32) {
     if !fits_i52(bits) {
         return sums.iter_mut().for_each(|sum| *sum = sum.div_euclid(i64::from(count)));
     }
-    with_simd(move || sums.iter_mut().for_each(|sum| *sum = floor_div_i52(*sum, u64::from(count))));
+    widely(move || sums.iter_mut().for_each(|sum| *sum = floor_div_i52(*sum, u64::from(count))));
 }
 
 /// Divides sums of 32 bits by a count, in place.
@@ -231,5 +232,5 @@ pub(super) unsafe fn divide_short_row(values: *mut u8, len: usize, count: u32) {
     // SAFETY: the caller's promise.
     let sums = unsafe { std::slice::from_raw_parts_mut(values.cast::<i32>(), len) };
     let reciprocal = f64::from(count).recip();
-    with_simd(move || sums.iter_mut().for_each(|sum| *sum = floor_recip_i32(*sum, reciprocal)));
+    widely(move || sums.iter_mut().for_each(|sum| *sum = floor_recip_i32(*sum, reciprocal)));
 }

@@ -50,7 +50,7 @@ pub(in crate::memory) use self::kinds::{Extent, OnceRun, Wide};
 pub(crate) use self::kinds::{
     Quotients, Significant, Widely, large_integer, running, small_integer,
 };
-use super::Kernels;
+use super::{HAS_KERNELS, Kernels};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::memory::alloc::{expect_large_writes, repeated, reserved};
@@ -75,7 +75,7 @@ fn separate_slot_bytes() -> usize {
 
 /// Number of lanes of a group, at least, where adjacent lanes have adjacent indices. Where a row of lanes
 /// is cut, its parts are not contiguous, and each update takes two to three times as long: 3677 x 43
-/// `f16` minima in 4254 x 43 take 155 us whole, and 295 in parts on two threads.
+/// `f16` minima in 4254 x 43 take 155 µs whole, and 295 in parts on two threads.
 const MIN_LANES: usize = threshold(64, 2);
 
 /// The same where each index selects a whole row: each group reads all indices
@@ -85,14 +85,14 @@ const MIN_LANES_IN_ROWS: usize = threshold(256, 2);
 /// Number of lanes of a group, with which it has so much to do that it needs no further loop.
 const ENOUGH_LANES: usize = threshold(256, 12);
 
-/// Elements that are less bytes apart share cache lines.
+/// The distance in bytes below which elements share cache lines: the size of a line.
 const NEAR: usize = threshold(64, 16);
 
 /// Number of elements from which on a row is worth a count of its updates.
 pub(in crate::memory) const WIDE_ROW: usize = 4;
 
 /// Rows of up to this many elements are converted side by side, and not row by row: 6,370 rows of
-/// two `bf16` among 4.7M take 460 us so, and 550 row by row.
+/// two `bf16` among 4.7M take 460 µs so, and 550 row by row.
 pub(in crate::memory) const SHORT_ROW: usize = threshold(32, 4);
 
 /// A reduction that accumulates beside its target.
@@ -100,7 +100,7 @@ pub(in crate::memory) const SHORT_ROW: usize = threshold(32, 4);
 /// Invariant: the loops and components are those of `Axes` over these arrays,
 /// which are borrowed for as long as this, the target exclusively; `kernels` are
 /// those of their elements.
-pub(in crate::memory) struct Building<'b> {
+pub(in crate::memory) struct Accumulation<'b> {
     pub(in crate::memory) target: *mut u8,
     pub(in crate::memory) updates: *const u8,
     /// The size of an element in bytes.
@@ -122,9 +122,9 @@ pub(in crate::memory) struct Building<'b> {
 // SAFETY: the pointers stand for the borrows named in the invariant; groups of
 // lanes that run on different threads share no target.
 #[allow(unsafe_code)]
-unsafe impl Sync for Building<'_> {}
+unsafe impl Sync for Accumulation<'_> {}
 
-impl Building<'_> {
+impl Accumulation<'_> {
     /// The number of targets of a lane.
     fn targets(&self) -> usize {
         targets(self.components)
@@ -182,13 +182,13 @@ impl Building<'_> {
             walk.base = walk.base.after(1, from);
             let run = self.run(&walk, (selected, listed, size), kernel, &outside);
             let sorted = parts > 1 && self.indices.are_sorted(&walk, self.policy);
-            let (cut, parts) = if sorted { (Cut::Segments, parts) } else { (Cut::Entries(1), 1) };
+            let cut = if sorted { (Cut::Segments, parts) } else { Cut::WHOLE };
             // SAFETY: the caller's promise: loops over two arrays, of which the
             // selected one may be the slots, with the steps of each. Several parts are cut where
             // sorted indices change, so that no two select an element in common (`are_sorted`).
             #[allow(unsafe_code)]
             unsafe {
-                run.run(cut, parts);
+                run.run(cut);
             }
         }
         !outside.into_inner()
@@ -209,45 +209,46 @@ fn slot_buffer(slots: Option<usize>, size: usize) -> Result<SlotBuffer> {
 
 /// Runs the reduction. Returns false if the policy refuses an index out of
 /// bounds; some targets may have been written by then.
-pub(in crate::memory) fn fold_wide(building: &Building<'_>) -> Result<bool> {
-    let loops = building.loops;
-    let updates = building.entries().map(|level| level.len).product();
+pub(in crate::memory) fn fold_wide(accumulation: &Accumulation<'_>) -> Result<bool> {
+    let loops = accumulation.loops;
+    let updates = accumulation.entries().map(|level| level.len).product();
     let mut lanes: Loops = loops.iter().copied().filter(|level| !level.entries).collect();
     lanes.sort_by_key(|level| std::cmp::Reverse(level.step.selected.unsigned_abs()));
     merge(&mut lanes);
-    let extent = |rows: bool| Extent { updates, rows, bits: building.size as u32 * 8 };
-    let wide = |extent: Extent| building.kernels.wide(building.reduction, extent);
-    let Some(by_element) = wide(extent(false)) else { return Ok(true) };
+    let extent = |rows: bool| Extent { updates, rows, bits: accumulation.size as u32 * 8 };
+    let wide = |extent: Extent| accumulation.kernels.wide(accumulation.reduction, extent);
+    let by_element = wide(extent(false)).expect(HAS_KERNELS);
     #[cfg(feature = "half")]
-    if let Some(inside) = by_element.in_order.and_then(|run| in_order::fold(building, run, updates))
+    if let Some(inside) =
+        by_element.in_order.and_then(|run| in_order::fold(accumulation, run, updates))
     {
         return Ok(inside);
     }
-    if let Some(rows) = RowsByTarget::of(building, &lanes, &by_element) {
+    if let Some(rows) = RowsByTarget::of(accumulation, &lanes, &by_element) {
         return rows.fold();
     }
-    if building.sparse {
-        return sparse::fold(building, &by_element, &lanes);
+    if accumulation.sparse {
+        return sparse::fold(accumulation, &by_element, &lanes);
     }
     let row = lanes.pop().unwrap_or(Loop::ONCE);
-    let inside = is_inside(building.components, &row);
+    let inside = is_inside(accumulation.components, &row);
     let rows = inside && !row.reads_indices() && row.len >= WIDE_ROW;
     let mut extent = extent(rows);
-    let significant = building.kernels.significant().zip(extent.scan_limit());
-    if let (Some((significant, max_bits)), Some(arrays)) = (significant, building.dense) {
+    let significant = accumulation.kernels.significant().zip(extent.scan_limit());
+    if let (Some((significant, max_bits)), Some(arrays)) = (significant, accumulation.dense) {
         // SAFETY: the kernels are those of the elements of both arrays (invariant of
-        // `Building`), and these have `size` bytes.
+        // `Accumulation`), and these have `size` bytes.
         #[allow(unsafe_code)]
-        let bits = unsafe { bits::scan(significant, arrays, building.size, max_bits) };
+        let bits = unsafe { bits::scan(significant, arrays, accumulation.size, max_bits) };
         extent.bits = bits.unwrap_or(extent.bits);
     }
-    let Some(wide) = wide(extent) else { return Ok(true) };
-    SlotPlan { building, wide, lanes, row, inside, rows }.fold(updates)
+    let wide = wide(extent).expect(HAS_KERNELS);
+    SlotPlan { accumulation, wide, lanes, row, inside, rows }.fold(updates)
 }
 
 /// The layout of the slots, and the loops over the lanes that are cut into groups.
 struct SlotPlan<'p> {
-    building: &'p Building<'p>,
+    accumulation: &'p Accumulation<'p>,
     wide: Wide,
     /// The loops over lanes: the innermost, and the others ([`cut`](Self::cut) leaves those around
     /// groups).
@@ -310,7 +311,7 @@ impl SlotPlan<'_> {
         let nearest = outer.len;
         around /= nearest;
         // How many iterations fit, whose slots lie between those of the nearest updates.
-        let room = |most, bytes| if beside.is_some() { spread(most, bytes) } else { most };
+        let room = |most, bytes| if beside.is_some() { off_pages(most, bytes) } else { most };
         let width = room(bytes / lane_bytes / nearest, lane_bytes).min(share(row, around));
         let width = evenly(row, width, least);
         // Lanes whose updates share cache lines are in one group: sums of 4 `bf16` each into a
@@ -352,7 +353,7 @@ impl SlotPlan<'_> {
         let number = (0..self.lanes.len()).min_by_key(|&number| step(&self.lanes[number]))?;
         // If this is the next loop anyway, a group may have all of `row` and enough of it.
         let next = number + 1 == self.lanes.len() && !self.row.reads_indices();
-        let enough = next && lanes / self.row.len * self.building.size >= NEAR / 2;
+        let enough = next && lanes / self.row.len * self.accumulation.size >= NEAR / 2;
         let found = &self.lanes[number];
         (nearer(found) && fits(found) && !enough).then_some(number)
     }
@@ -361,7 +362,7 @@ impl SlotPlan<'_> {
     fn parts(&self, cost: Cost, targets: usize) -> usize {
         let parts = parallel::parts(cost).min(parallel::threads());
         // Threads that share a row for each target write lines in its middle at the same time, when they
-        // finish their slots: 16 sums each in 316 lanes of 405 `f16` take 28 us, and 47 so.
+        // finish their slots: 16 sums each in 316 lanes of 405 `f16` take 28 µs, and 47 so.
         let shares_rows = self.inside && iterations(&self.lanes) < parts;
         let narrow = self.row.len < 4 * MIN_LANES;
         if shares_rows && (narrow || cost < Cost::of_contended(targets)) { 1 } else { parts }
@@ -369,11 +370,11 @@ impl SlotPlan<'_> {
 
     /// Reduces all lanes, group by group. Returns false if the policy refuses an index.
     fn fold(mut self, updates: usize) -> Result<bool> {
-        let targets = self.building.targets();
+        let targets = self.accumulation.targets();
         let lanes = iterations(&self.lanes) * self.row.len;
         let cost = Cost::of_near(updates.saturating_mul(lanes)).times(3);
         // Slots of all targets are started and finished.
-        let bytes = self.wide.slot + self.building.size;
+        let bytes = self.wide.slot + self.accumulation.size;
         let cost = cost.plus(Cost::of_bytes(targets.saturating_mul(lanes).saturating_mul(bytes)));
         let parts = self.parts(cost, targets);
         let cuts = self.cut(parts, targets);
@@ -383,7 +384,7 @@ impl SlotPlan<'_> {
         let parts = parts.min(groups);
         // One allocation for all parts: with one each, glibc returns the memory to the system when
         // the call ends, and its pages are mapped anew in the next. 1175 rows of 465 `f16` take
-        // 1150 us on two threads so, and 170 with one allocation.
+        // 1150 µs on two threads so, and 170 with one allocation.
         let bytes =
             (cuts.lanes.checked_mul(self.wide.slot)).and_then(|bytes| targets.checked_mul(bytes));
         let len = bytes.map_or(usize::MAX, |bytes| bytes.div_ceil(size_of::<u128>()).max(1));
@@ -433,7 +434,7 @@ fn evenly(len: usize, most: usize, least: usize) -> usize {
 
 /// The largest number up to `most`, and not much less, of which that many pieces of `bytes` bytes are not
 /// a multiple of a page long, or nearly: what lies a page apart shares few sets of a cache.
-fn spread(most: usize, bytes: usize) -> usize {
+fn off_pages(most: usize, bytes: usize) -> usize {
     const PAGE: usize = 4 << 10;
     let apart = |count: &usize| (256..PAGE - 256).contains(&(count.saturating_mul(bytes) % PAGE));
     (most - most / 8..=most).rev().find(apart).unwrap_or(most)

@@ -4,6 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::kinds::Wide;
 use crate::memory::copy::copy_strided;
+use crate::memory::cpu::widely;
 use crate::threshold::threshold;
 
 /// Number of elements that are converted at once: few enough that the buffers stay in L1, beside
@@ -37,25 +38,12 @@ pub(super) unsafe fn map_run<T: Copy, U>(
     len: usize,
     f: impl Fn(T) -> U,
 ) {
-    with_simd(move || {
+    widely(move || {
         for k in 0..len {
             // SAFETY: the caller's promise.
             unsafe { to.add(k).write(f(from.add(k).read())) };
         }
     });
-}
-
-/// Calls a loop that is compiled for AVX2 where the processor has it.
-///
-/// The closure should own (`move`) what it uses: compilers load again for each element what is
-/// behind a reference.
-#[inline(always)]
-pub(super) fn with_simd<R>(run: impl FnOnce() -> R) -> R {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if let Some(avx2) = crate::memory::cpu::Avx2::detect() {
-        return avx2.call(run);
-    }
-    run()
 }
 
 /// Returns `len` elements of `size` bytes as a contiguous run: `from` itself where elements are

@@ -1,7 +1,8 @@
 //! Slots that are a sum and a count ([`Running`]).
 
 use super::super::apply::{apply_alone, apply_singly, elements, one};
-use super::runs::{map_run, with_simd};
+use super::runs::map_run;
+use crate::memory::cpu::widely;
 use crate::memory::indices::elements::Elements;
 use crate::memory::tile::Tile;
 use crate::reduction::{Divide, Running};
@@ -63,7 +64,7 @@ pub(super) unsafe fn divide<A: Running>(slots: *const u8, values: *mut u8, len: 
 pub(super) unsafe fn divide_row<A: Divide>(values: *mut u8, len: usize, count: u32) {
     // SAFETY: the caller's promise.
     let sums = unsafe { std::slice::from_raw_parts_mut(values.cast::<A>(), len) };
-    with_simd(move || sums.iter_mut().for_each(|sum| *sum = sum.quotient(count)));
+    widely(move || sums.iter_mut().for_each(|sum| *sum = sum.quotient(count)));
 }
 
 /// Divides sums, which are values, by a count for each and `more`, in place; a sum whose count is 0
@@ -75,7 +76,7 @@ pub(super) unsafe fn divide_row<A: Divide>(values: *mut u8, len: usize, count: u
 pub(super) unsafe fn divide_each<A: Divide>(values: *mut u8, counts: &[u32], more: u32) {
     // SAFETY: the caller's promise.
     let sums = unsafe { std::slice::from_raw_parts_mut(values.cast::<A>(), counts.len()) };
-    with_simd(move || {
+    widely(move || {
         for (sum, &count) in sums.iter_mut().zip(counts) {
             // The quotient is computed in any case, so that the choice needs no branch.
             let quotient = sum.quotient(count.wrapping_add(more));

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::kinds::Wide;
 use super::singles::Marks;
 use super::touched::{Touched, TouchedBuffers, is_apart};
-use super::{Building, SHORT_ROW};
+use super::{Accumulation, SHORT_ROW};
 use crate::error::Result;
 use crate::memory::alloc::reserved;
 use crate::memory::combine::kernels::Once;
@@ -22,7 +22,7 @@ use crate::threshold::threshold;
 const MIN_PIECE: [usize; 2] = [threshold(256, 20), threshold(32, 10)];
 
 /// Fewest elements of a row with which sorted updates pay to be combined in the target, if some targets
-/// have others: they make a block. 20,000 rows of four `bf16` take 290 us so, and 220 in slots.
+/// have others: they make a block. 20,000 rows of four `bf16` take 290 µs so, and 220 in slots.
 const BLOCK: usize = threshold(8, 3);
 
 /// Lanes are sorted together up to this number of updates: 26,130 lanes of one update each take
@@ -124,13 +124,15 @@ impl<K: Key> Kernel for Collect<K> {
 
 /// Reduces lane by lane, with slots for the targets that updates touch. Returns false if the policy
 /// refuses an index out of bounds.
-pub(super) fn fold(building: &Building<'_>, wide: &Wide, lanes: &Loops) -> Result<bool> {
-    let sparse = Sparse::of(building, wide, lanes);
+pub(super) fn fold(accumulation: &Accumulation<'_>, wide: &Wide, lanes: &Loops) -> Result<bool> {
+    let sparse = Sparse::of(accumulation, wide, lanes);
     // How far the offsets of targets are apart, at most, and how many updates there are.
     let (lowest, highest) = sparse.reach();
     let bits = usize::BITS - sparse.updates().leading_zeros();
+    // Small arrays never need the wider keys: with small thresholds they have them all the same.
+    let spare = threshold(0, 52) as u32;
     let unused_bits = (highest.wrapping_sub(lowest) as usize as u64).leading_zeros();
-    if unused_bits >= bits + threshold(0, 52) as u32 {
+    if unused_bits >= bits + spare {
         sparse.fold::<u64>(lowest, bits)
     } else {
         sparse.fold::<u128>(lowest, bits)
@@ -139,7 +141,7 @@ pub(super) fn fold(building: &Building<'_>, wide: &Wide, lanes: &Loops) -> Resul
 
 /// A reduction of updates that are sorted by their target.
 struct Sparse<'s> {
-    building: &'s Building<'s>,
+    accumulation: &'s Accumulation<'s>,
     wide: &'s Wide,
     /// The loops over lanes: lanes that share their indices, a row, which is reduced at once; the
     /// innermost of the others, of which `batch` iterations are sorted together; and all others.
@@ -167,13 +169,13 @@ struct Buffers<K> {
 }
 
 impl<'s> Sparse<'s> {
-    fn of(building: &'s Building<'s>, wide: &'s Wide, lanes: &Loops) -> Self {
+    fn of(accumulation: &'s Accumulation<'s>, wide: &'s Wide, lanes: &Loops) -> Self {
         let mut lanes = lanes.clone();
         let row = match lanes.iter().rposition(|level| level.step.indices == 0) {
             Some(at) => lanes.remove(at),
             None => Loop::ONCE,
         };
-        let entries: Loops = building.entries().collect();
+        let entries: Loops = accumulation.entries().collect();
         let count = iterations(&entries);
         let beside = lanes.pop().unwrap_or(Loop::ONCE);
         let around = iterations(&lanes);
@@ -185,12 +187,24 @@ impl<'s> Sparse<'s> {
         let share = beside.len.div_ceil(parts.div_ceil(around.max(1))).max(1);
         let batch = share.div_ceil(share.div_ceil((BATCH / count.max(1)).max(1)));
         let rows = around * beside.len.div_ceil(batch);
-        let piece = MIN_PIECE[usize::from(is_apart(building, &row))];
+        let piece = MIN_PIECE[usize::from(is_apart(accumulation, &row))];
         let most = if row.len <= SHORT_ROW { 1 } else { (row.len / piece).max(1) };
         let pieces = parts.div_ceil(rows.max(1)).min(most);
         let parts = parts.min(rows * pieces);
-        let once = building.kernels.once(building.reduction, building.init);
-        Sparse { building, wide, lanes, beside, batch, row, entries, count, pieces, parts, once }
+        let once = accumulation.kernels.once(accumulation.reduction, accumulation.init);
+        Sparse {
+            accumulation,
+            wide,
+            lanes,
+            beside,
+            batch,
+            row,
+            entries,
+            count,
+            pieces,
+            parts,
+            once,
+        }
     }
 
     /// The most updates that are sorted together.
@@ -200,7 +214,7 @@ impl<'s> Sparse<'s> {
 
     /// The lowest and the highest offset that an index selects, from the first lane of a batch on.
     fn reach(&self) -> (isize, isize) {
-        let components = self.building.components.iter();
+        let components = self.accumulation.components.iter();
         let axes = components.map(|component| (component.step, component.len));
         let axes = axes.chain([(self.beside.step.selected, self.batch)]);
         let ends = axes.map(|(step, len)| step * len.saturating_sub(1) as isize);
@@ -264,15 +278,15 @@ impl<'s> Sparse<'s> {
             pending.keys.clear();
             pending.places.clear();
         }
-        let building = self.building;
+        let accumulation = self.accumulation;
         let loops = self.entries.iter().copied().chain([lanes]).collect();
         let from = Offsets { indices: at.indices, ..Offsets::ZERO };
-        let nowhere = (std::ptr::null_mut(), std::ptr::null(), building.size);
+        let nowhere = (std::ptr::null_mut(), std::ptr::null(), accumulation.size);
         // SAFETY: the loops are those over the indices of these lanes, and the kernel `Collect`
         // accesses neither array.
         #[allow(unsafe_code)]
         unsafe {
-            building.walk(loops, building.components, from, nowhere, collect, 1)
+            accumulation.walk(loops, accumulation.components, from, nowhere, collect, 1)
         }
     }
 
@@ -298,7 +312,7 @@ impl<'s> Sparse<'s> {
         // the others, sorted.
         #[allow(unsafe_code)]
         unsafe {
-            let mut touched = Touched::new(self.building, self.wide, (at, row), touched);
+            let mut touched = Touched::new(self.accumulation, self.wide, (at, row), touched);
             let (singles, others) = keys.split_at(singles);
             match &self.once {
                 Some(once) => {

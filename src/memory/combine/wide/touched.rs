@@ -2,7 +2,7 @@
 
 use super::adds::{AddToSlots, ClearSlots};
 use super::kinds::Wide;
-use super::{Building, NEAR, SHORT_ROW, SlotBuffer, separate_slot_bytes, slot_buffer};
+use super::{Accumulation, NEAR, SHORT_ROW, SlotBuffer, separate_slot_bytes, slot_buffer};
 use crate::error::Result;
 use crate::memory::alloc::reserved;
 use crate::memory::copy::{Copier, Way};
@@ -20,10 +20,10 @@ pub(super) struct TouchedBuffers {
     targets: Vec<isize>,
     /// For each update that was not added yet, the offset in bytes of its target's slots, and its
     /// own.
-    slots: Vec<isize>,
+    slot_offsets: Vec<isize>,
     places: Vec<isize>,
     /// Slots of the targets, and elements that short rows of targets hold.
-    memory: SlotBuffer,
+    slots: SlotBuffer,
     held: SlotBuffer,
     /// Whether rows are short, even the longest, so that their elements are held.
     short: bool,
@@ -38,9 +38,9 @@ impl TouchedBuffers {
         let (elements, short) = (max_targets.checked_mul(row), row <= SHORT_ROW);
         Ok(TouchedBuffers {
             targets: reserved(max_targets)?,
-            slots: reserved(most)?,
+            slot_offsets: reserved(most)?,
             places: reserved(most)?,
-            memory: slot_buffer(elements, wide.slot)?,
+            slots: slot_buffer(elements, wide.slot)?,
             held: slot_buffer(if short { elements } else { Some(0) }, wide.element)?,
             short,
             max_targets,
@@ -49,16 +49,16 @@ impl TouchedBuffers {
 }
 
 /// Whether the elements of a row share no cache lines, and are farther from each other than its targets.
-pub(super) fn is_apart(building: &Building<'_>, row: &Loop) -> bool {
-    row.step.selected.unsigned_abs() >= NEAR && !is_inside(building.components, row)
+pub(super) fn is_apart(accumulation: &Accumulation<'_>, row: &Loop) -> bool {
+    row.step.selected.unsigned_abs() >= NEAR && !is_inside(accumulation.components, row)
 }
 
 /// Targets, each a row of lanes, that have slots, and updates of them.
 ///
 /// Invariant: `first` and `listed` are where the lanes of the row begin in the target and in the
-/// updates of `building`; the buffers were made for rows of no fewer elements.
+/// updates of `accumulation`; the buffers were made for rows of no fewer elements.
 pub(super) struct Touched<'t> {
-    building: &'t Building<'t>,
+    accumulation: &'t Accumulation<'t>,
     wide: &'t Wide,
     row: Loop,
     first: *mut u8,
@@ -73,21 +73,21 @@ impl<'t> Touched<'t> {
     /// No target yet.
     ///
     /// # Safety
-    /// The place `at` is that of lanes of the building, of which those of `row` are reduced by this
+    /// The place `at` is that of lanes of the accumulation, of which those of `row` are reduced by this
     /// alone, and `wide` is of its elements. The buffers were made for rows of `row.len` elements or
     /// more.
     pub(super) unsafe fn new(
-        building: &'t Building<'t>,
+        accumulation: &'t Accumulation<'t>,
         wide: &'t Wide,
         (at, row): (Offsets, Loop),
         buffers: &'t mut TouchedBuffers,
     ) -> Self {
-        let first = building.target.wrapping_offset(at.selected);
-        let listed = building.updates.cast_mut().wrapping_offset(at.listed);
+        let first = accumulation.target.wrapping_offset(at.selected);
+        let listed = accumulation.updates.cast_mut().wrapping_offset(at.listed);
         buffers.targets.clear();
-        buffers.slots.clear();
+        buffers.slot_offsets.clear();
         buffers.places.clear();
-        Touched { building, wide, row, first, listed, buffers, started: 0 }
+        Touched { accumulation, wide, row, first, listed, buffers, started: 0 }
     }
 
     /// Adds updates, each given by the offset in bytes of its target, and its own. All updates of a
@@ -113,11 +113,11 @@ impl<'t> Touched<'t> {
             }
             self.buffers.targets.push(target);
         }
-        if self.buffers.slots.len() == self.buffers.slots.capacity() {
+        if self.buffers.slot_offsets.len() == self.buffers.slot_offsets.capacity() {
             self.add();
         }
         let slots = self.slots_before(self.buffers.targets.len() - 1);
-        self.buffers.slots.push(slots as isize);
+        self.buffers.slot_offsets.push(slots as isize);
         self.buffers.places.push(place);
     }
 
@@ -125,27 +125,28 @@ impl<'t> Touched<'t> {
     ///
     /// # Safety
     /// That of [`push_all`](Self::push_all). All updates that were added have been accumulated, and
-    /// the kernels are for elements of the building.
+    /// the kernels are for elements of the accumulation.
     pub(super) unsafe fn combine_singles(
         &mut self,
         kernels: &[&dyn Kernel],
         pairs: impl Iterator<Item = (isize, isize)>,
     ) {
-        let TouchedBuffers { slots: targets, places, .. } = &mut *self.buffers;
-        let Touched { building, row, first, listed, .. } = *self;
+        // Nothing waits to be added (`# Safety`), so these lists are free.
+        let TouchedBuffers { slot_offsets: targets, places, .. } = &mut *self.buffers;
+        let Touched { accumulation, row, first, listed, .. } = *self;
         let steps = Steps { len: row.len, selected: row.step.selected, listed: row.step.listed };
         let once = Steps { len: 1, selected: 0, listed: 0 };
         // Lane by lane where targets of a lane are nearer to each other than lanes: those of a row may
         // share a few sets of the caches.
-        let by_lane = is_apart(building, &row);
+        let by_lane = is_apart(accumulation, &row);
         let (outer, inner) = if by_lane { (steps, once) } else { (once, steps) };
-        let far = is_far(building.components, row.len);
+        let far = is_far(accumulation.components, row.len);
         let combine = |targets: &mut Vec<isize>, places: &mut Vec<isize>| {
             let entries = (&targets[..], Places::Each(places));
             let tile = Tile {
                 outer,
                 all_iterations: outer.len,
-                ..Tile::of_entries((first, listed), entries, inner, building.size)
+                ..Tile::of_entries((first, listed), entries, inner, accumulation.size)
             };
             if far {
                 tile.prefetch_selected();
@@ -168,14 +169,14 @@ impl<'t> Touched<'t> {
     /// Accumulates the updates, writes the results to their targets, and starts anew.
     pub(super) fn finish(&mut self) {
         self.add();
-        let Touched { building, wide, row, .. } = *self;
+        let Touched { accumulation, wide, row, .. } = *self;
         let (slots, held) = self.memory();
-        let init = building.init;
+        let init = accumulation.init;
         // SAFETY: all slots were started (`add`), and the targets are this row's (`new`).
         unsafe {
             if self.buffers.short {
                 let count = self.buffers.targets.len();
-                wide.finish(slots, held, building.size as isize, count * row.len, init);
+                wide.finish(slots, held, accumulation.size as isize, count * row.len, init);
                 self.copy::<false>(held, 0);
             } else {
                 for (number, target) in self.targets_from(0) {
@@ -190,13 +191,13 @@ impl<'t> Touched<'t> {
 
     /// Starts the slots of targets that have none, and adds the updates that were not added.
     fn add(&mut self) {
-        let Touched { building, wide, row, started, .. } = *self;
+        let Touched { accumulation, wide, row, started, .. } = *self;
         let (slots, held) = self.memory();
         let new = self.buffers.targets.len() - started;
         let slot_of = |number: usize| slots.wrapping_add(self.slots_before(number));
         let inner = Steps { len: row.len, selected: wide.slot as isize, listed: row.step.listed };
-        let entries = (&self.buffers.slots[..], Places::Each(&self.buffers.places));
-        let updates = Tile::of_entries((slots, self.listed), entries, inner, building.size);
+        let entries = (&self.buffers.slot_offsets[..], Places::Each(&self.buffers.places));
+        let updates = Tile::of_entries((slots, self.listed), entries, inner, accumulation.size);
         let all = Steps { len: new * row.len, ..inner };
         let entry = (&[0][..], Places::Every(0));
         let empty = Tile::of_entries((slot_of(started), self.listed), entry, all, wide.slot);
@@ -206,20 +207,20 @@ impl<'t> Touched<'t> {
         unsafe {
             if self.buffers.short {
                 self.copy::<true>(held, started);
-                let held = held.wrapping_add(started * row.len * building.size);
-                wide.start(held, building.size as isize, slot_of(started), new * row.len);
+                let held = held.wrapping_add(started * row.len * accumulation.size);
+                wide.start(held, accumulation.size as isize, slot_of(started), new * row.len);
             } else {
                 for (number, target) in self.targets_from(started) {
                     wide.start(target, row.step.selected, slot_of(number), row.len);
                 }
             }
-            if !building.init {
+            if !accumulation.init {
                 ClearSlots(wide).run(&empty);
             }
             AddToSlots(wide).run(&updates);
         }
         self.started = self.buffers.targets.len();
-        self.buffers.slots.clear();
+        self.buffers.slot_offsets.clear();
         self.buffers.places.clear();
     }
 
@@ -230,8 +231,8 @@ impl<'t> Touched<'t> {
 
     /// The addresses of the slots, and of the elements of short rows.
     fn memory(&mut self) -> (*mut u8, *mut u8) {
-        let TouchedBuffers { memory, held, .. } = &mut *self.buffers;
-        (memory.as_mut_ptr().cast(), held.as_mut_ptr().cast())
+        let TouchedBuffers { slots, held, .. } = &mut *self.buffers;
+        (slots.as_mut_ptr().cast(), held.as_mut_ptr().cast())
     }
 
     /// The numbers and addresses of the targets from number `start` on.
@@ -246,17 +247,17 @@ impl<'t> Touched<'t> {
     /// `held` is the buffer of elements, which has those of a short row for each target; they are
     /// initialised unless `GATHER`.
     unsafe fn copy<const GATHER: bool>(&self, held: *mut u8, start: usize) {
-        let Touched { building, row, .. } = *self;
-        let (size, bytes) = (building.size as isize, row.len * building.size);
+        let Touched { accumulation, row, .. } = *self;
+        let (size, bytes) = (accumulation.size as isize, row.len * accumulation.size);
         let inner = Steps { len: row.len, selected: row.step.selected, listed: size };
         let entries = (&self.buffers.targets[start..], Places::Every(bytes as isize));
         let arrays = (self.first, held.wrapping_add(start * bytes));
-        let tile = Tile::of_entries(arrays, entries, inner, building.size);
-        if GATHER && is_far(building.components, row.len) {
+        let tile = Tile::of_entries(arrays, entries, inner, accumulation.size);
+        if GATHER && is_far(accumulation.components, row.len) {
             tile.prefetch_selected();
         }
         let step = Offsets { listed: size, ..row.step };
-        let copier = Copier { size: building.size, way: Way::Bytes };
+        let copier = Copier { size: accumulation.size, way: Way::Bytes };
         let kernel = copier.kernel(&Loop { step, ..row }, GATHER, false);
         // SAFETY: the caller's promise; the targets are this row's (`new`), and elements that are
         // reduced are nothing but their bytes.

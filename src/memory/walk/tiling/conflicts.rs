@@ -131,7 +131,7 @@ impl FewSets {
         let in_lists = !scatters && level.reads_indices();
         let lines = if in_lists { lines_in_l2(step) } else { lines_in_l1(step) };
         let selected = if level.entries {
-            stored && stays_in_l3(keys)
+            stored && stays_in_last_level(keys)
         } else {
             stored || (is_apart(level, keys, scatters) && level.len > lines)
         };
@@ -191,14 +191,15 @@ fn uses_lines_apart(entries: &Loop, narrow: &Loop, keys: SortKeys<'_>) -> bool {
         && entries.len.min(targets(keys.components)) > lines_in_l2(step)
 }
 
-/// The number of cache lines that stay in L2 together, a power of two of `step` bytes apart.
+/// The number of cache lines that stay in L2 together where each is `step` bytes, a power of two, after
+/// the one before.
 fn lines_in_l2(step: usize) -> usize {
     of_caches(|caches| caches.second, 1 << 10) / step.max(LINE)
 }
 
 /// Whether the last-level cache holds what entries select. Lanes of more took 1.25 times as long to write
 /// with entries around them.
-fn stays_in_l3(keys: SortKeys<'_>) -> bool {
+fn stays_in_last_level(keys: SortKeys<'_>) -> bool {
     reach(keys.components) <= of_caches(|caches| caches.last / 2, 1 << 10)
 }
 

@@ -99,7 +99,7 @@ impl Near {
     /// are in the order in which both lists are contiguous.
     fn of(loops: &[Loop], keys: SortKeys<'_>, order: Order) -> Option<Self> {
         /// The most bytes with which it pays always. With more it pays past the caches alone: from
-        /// L3 the hardware prefetches long lists better than parts of them.
+        /// the last-level cache the hardware prefetches long lists better than parts of them.
         const ALWAYS: usize = threshold(1 << 10, 64);
         // A scatter else runs lane by lane, along entries that lie apart in both lists: where these come
         // from memory, no hardware prefetcher expects their lines.
