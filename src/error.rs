@@ -193,7 +193,7 @@ pub enum Error {
 
     /// Tuples have no numbers, or more than there are axes to select along.
     #[error(
-        "the last axis of indices has length {len} (expected {}: each number of a tuple selects \
+        "the last axis of indices has length {len} ({}: each number of a tuple selects \
          along an axis of data of rank {data_rank} behind {batch_dims} batch dimensions)",
         TupleLengths(*.data_rank - *.batch_dims)
     )]
@@ -283,7 +283,7 @@ pub enum Error {
     /// The reduction is not defined for the element type: the mean of `bool`, the
     /// minimum of complex numbers, every reduction of a type that is not a
     /// [`ReduceElement`](crate::ReduceElement).
-    #[error("reduction {reduction} is not defined for elements of type {element}")]
+    #[error("reduction {reduction} is not defined for elements of type {element}{}", Feature(.element))]
     UnsupportedReduction {
         /// The reduction of the call.
         reduction: crate::Reduction,
@@ -340,13 +340,29 @@ impl fmt::Display for Place<'_> {
     }
 }
 
+/// The feature without which a type has no reductions.
+struct Feature<'t>(&'t str);
+
+impl fmt::Display for Feature<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let features = [
+            ("half::", "half", cfg!(feature = "half")),
+            ("num_complex::", "num-complex", cfg!(feature = "num-complex")),
+        ];
+        match features.iter().find(|(path, _, on)| self.0.starts_with(path) && !on) {
+            Some((_, name, _)) => write!(f, " without the feature `{name}` of opkernels"),
+            None => Ok(()),
+        }
+    }
+}
+
 struct TupleLengths(usize);
 
 impl fmt::Display for TupleLengths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            0 => f.write_str("none will do"),
-            most => write!(f, "1..={most}"),
+            0 => f.write_str("no length will do"),
+            most => write!(f, "expected 1..={most}"),
         }
     }
 }

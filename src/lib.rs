@@ -62,7 +62,7 @@
 //! (reductions that accumulate beside the target, of half precision and some means,
 //! from a quarter as many on).
 //!
-//! - An axis is an [`Axis`](ndarray::Axis) or a signed integer; a negative one counts
+//! - An axis is an [`Axis`](ndarray::Axis) or an integer; a negative one counts
 //!   from the last axis.
 //! - Indices are slices, `[I; N]`, `Vec<I>`, arrays, views or single integers of any
 //!   integer type; a negative index counts from the end of its axis.

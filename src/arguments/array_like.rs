@@ -32,8 +32,8 @@ pub trait ArrayLike: Updates<<Self as ArrayLike>::Elem> {
 /// with elements of that type.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read as updates of elements of type `{A}`",
-    label = "expected an array, a view, a slice, `[{A}; N]`, `Vec<{A}>` or a single `{A}`",
-    note = "a single value of any type is `ndarray::arr0(value)`"
+    label = "expected an array, a view, a slice, `[{A}; N]`, `Vec<{A}>`, or a number, `bool` or `char`",
+    note = "a single value of any type is `ndarray::arr0(value)`, also in generic code"
 )]
 pub trait Updates<A> {
     /// The dimension type.

@@ -11,7 +11,8 @@ use crate::memory::Indices;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read as indices",
     label = "expected integers in an array, a view, a slice, `[I; N]` or `Vec<I>`, or an `IndexPlan`",
-    note = "indices of several dimensions are arrays: `ndarray::array![[0, 1], [2, 3]]`"
+    note = "indices of several dimensions are arrays: `ndarray::array![[0, 1], [2, 3]]`, or \
+            `ndarray::aview2(&pairs)` of a `Vec<[usize; 2]>`"
 )]
 pub trait AsIndices {
     /// The dimension type.

@@ -5,8 +5,9 @@ use crate::sealed::Sealed;
 /// A type that can be passed as the attributes `T` of an operation: `T` itself, or an axis, if the
 /// operation needs nothing else.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not say what `{T}` does",
-    label = "expected `{T}`, or an axis where an operation has one"
+    message = "expected attributes `{T}`, found `{Self}`",
+    label = "expected `{T}`, or an axis where the operation has one",
+    note = "a value to fill with has the type of the data's elements: `Fill(0.0)` for floats"
 )]
 pub trait IntoAttributes<T>: Sealed {
     /// The attributes.

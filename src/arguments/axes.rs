@@ -5,12 +5,11 @@ use ndarray::{ArrayBase, Axis, Data, Dimension};
 use crate::error::{Error, Result};
 use crate::sealed::Sealed;
 
-/// An axis: ndarray's [`Axis`] or a signed integer, where a negative one
-/// counts from the end (`-1` is the last axis).
+/// An axis: ndarray's [`Axis`], a signed integer, where a negative one counts
+/// from the end (`-1` is the last axis), or `usize`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name an axis",
-    label = "expected `Axis(n)` or a signed integer (`i32`, `i64`, `isize`)",
-    note = "wrap a `usize` as `ndarray::Axis(n)`"
+    label = "expected `Axis(n)`, `usize` or a signed integer (`i32`, `i64`, `isize`)"
 )]
 pub trait IntoAxis: Copy + Sealed {
     /// The axis as a signed number, not yet checked against a rank.
@@ -22,6 +21,13 @@ impl IntoAxis for Axis {
     #[inline]
     fn signed(self) -> i128 {
         self.0 as i128
+    }
+}
+
+impl IntoAxis for usize {
+    #[inline]
+    fn signed(self) -> i128 {
+        self as i128
     }
 }
 
@@ -193,5 +199,5 @@ macro_rules! one_or_list {
         }
     };
 }
-one_or_list!(IntoAxes: IntoAxis, signed -> i128, for Axis i32 i64 isize);
+one_or_list!(IntoAxes: IntoAxis, signed -> i128, for Axis i32 i64 isize usize);
 one_or_list!(IntoShifts: SignedInteger, in_64_bits -> i64, for i32 i64 isize);

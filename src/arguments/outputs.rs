@@ -32,7 +32,8 @@ use crate::sealed::Sealed;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "a result of elements `{A}` cannot be written to `{Self}`",
-    label = "expected an array or mutable view of `{A}` or `MaybeUninit<{A}>`"
+    label = "expected an array or mutable view of `{A}` or `MaybeUninit<{A}>`",
+    note = "`ndarray::aview_mut1(&mut vec)` is a mutable view of a `Vec` or slice"
 )]
 pub trait OutputArray<A>: Sealed {
     /// The dimension type.
@@ -52,6 +53,11 @@ pub trait OutputArray<A>: Sealed {
 }
 
 /// An element of an output: a value of type `A`, or uninitialised memory for one.
+#[diagnostic::on_unimplemented(
+    message = "a result of elements `{A}` cannot be written to elements `{Self}`",
+    label = "expected an array or mutable view of `{A}` or `MaybeUninit<{A}>`",
+    note = "`ndarray::aview_mut1(&mut vec)` is a mutable view of a `Vec` or slice"
+)]
 pub trait Slot<A>: Sized {
     /// The array as an `Output`, initialised or not.
     #[doc(hidden)]

@@ -11,7 +11,8 @@ use crate::sealed::Sealed;
 #[diagnostic::on_unimplemented(
     message = "indices must be integers, not `{Self}`",
     label = "expected indices of an integer type (i8 to i64, isize, u8 to u64, usize)",
-    note = "indices of several dimensions are arrays: `ndarray::array![[0, 1], [2, 3]]`"
+    note = "indices of several dimensions are arrays: `ndarray::array![[0, 1], [2, 3]]`, or \
+            `ndarray::aview2(&pairs)` of a `Vec<[usize; 2]>`"
 )]
 pub trait IndexInteger: num_traits::PrimInt + Send + Sync + Sealed + 'static {
     /// The functions that are compiled for each index type.

@@ -64,6 +64,33 @@ impl<V> OutOfBounds<V> {
 }
 
 impl OutOfBounds {
+    /// The same for a gather of elements of type `V`, where one choice serves gathers
+    /// and scatters. A gather refuses [`Skip`](Self::Skip): it has to fill with some
+    /// value.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use opkernels::{Gather, GatherExt, OutOfBounds, Scatter, ScatterExt};
+    ///
+    /// let choice = OutOfBounds::Clip;
+    /// let mut data = array![10, 20, 30];
+    /// let last = data.gather_with(&[7], Gather::along(0).out_of_bounds(choice.for_gather()))?;
+    /// assert_eq!(last, array![30].into_dyn());
+    /// data.scatter_inplace(&[7], &40, Scatter::along(0).out_of_bounds(choice))?;
+    /// assert_eq!(data, array![10, 20, 40]);
+    /// # Ok::<(), opkernels::Error>(())
+    /// ```
+    #[must_use]
+    pub fn for_gather<V>(self) -> OutOfBounds<V> {
+        match self {
+            OutOfBounds::Error => OutOfBounds::Error,
+            OutOfBounds::Fill(never) => match never {},
+            OutOfBounds::Skip => OutOfBounds::Skip,
+            OutOfBounds::Clip => OutOfBounds::Clip,
+            OutOfBounds::Wrap => OutOfBounds::Wrap,
+        }
+    }
+
     /// The policy of a scatter.
     pub(crate) fn writing(self) -> Policy {
         match self {

@@ -34,7 +34,7 @@ use crate::memory::{Indices, Lens, Positions, Viewed};
 /// 4,294,967,295. Indices that repeat along axes by a stride of 0, or along all of their
 /// last axes, are stored once. The first scatter that runs on several threads adds
 /// 8 bytes for each index, the lists of each thread's updates; the first mean of
-/// rows adds 4 bytes for each target. Clones share all of this memory.
+/// rows adds 4 bytes for each target. A clone is a reference to all of this memory.
 ///
 /// # Examples
 /// ```
