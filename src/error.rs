@@ -235,8 +235,8 @@ pub enum Error {
     },
 
     /// The last axis of an [`IndexPlan`](crate::IndexPlan) of tuples does not hold a
-    /// number for each axis that the plan is for; or the plan was passed to an
-    /// operation that takes no tuples.
+    /// number for each axis that the plan is for; or a plan of tuples of two numbers or
+    /// more was passed to an operation that takes no tuples.
     #[error(
         "a plan of tuples for axes of lengths {lens:?} was given for {numbers} (expected a number for \
          each axis, at least one)", numbers = Numbers(*.numbers)
@@ -309,7 +309,9 @@ pub enum Error {
         element_size: usize,
     },
 
-    /// The allocator refused the memory of a result or of a work buffer.
+    /// The allocator refused the memory of a result or of a work buffer; or a mean, or
+    /// a reduction of half precision, has more updates than 32 bits can count, whose
+    /// work memory no allocator would be asked for.
     #[error("could not allocate {bytes} bytes")]
     AllocationFailed {
         /// The size of the memory that was refused.

@@ -14,17 +14,18 @@ use crate::memory::Indices;
     note = "indices of several dimensions are arrays: `ndarray::array![[0, 1], [2, 3]]`, or \
             `ndarray::aview2(&pairs)` of a `Vec<[usize; 2]>`"
 )]
-pub trait AsIndices {
+pub trait AsIndices: Hold {
     /// The dimension type.
     type Dim: Dimension;
+}
 
+/// Seals [`AsIndices`]: that its indices have the dimensions of `Dim` decides the rank of results.
+pub trait Hold {
     /// A value that holds a view of the indices during a call.
-    #[doc(hidden)]
     fn hold(&self) -> impl HoldIndices;
 }
 
 /// Lends indices to a call as `Indices`, which do not depend on their type.
-#[doc(hidden)]
 pub trait HoldIndices {
     fn indices(&self) -> Indices<'_>;
 }
@@ -34,7 +35,12 @@ where
     L: ArrayLike<Elem: IndexInteger> + ?Sized,
 {
     type Dim = L::Dim;
+}
 
+impl<L> Hold for L
+where
+    L: ArrayLike<Elem: IndexInteger> + ?Sized,
+{
     #[inline]
     fn hold(&self) -> impl HoldIndices {
         self.view()

@@ -9,7 +9,7 @@ mod receivers;
 
 pub use array_like::{ArrayLike, Updates};
 pub use as_indices::AsIndices;
-pub(crate) use as_indices::HoldIndices;
+pub(crate) use as_indices::{Hold, HoldIndices};
 pub use attributes::IntoAttributes;
 pub(crate) use attributes::into_attributes;
 pub(crate) use axes::resolve_axis;

@@ -16,14 +16,13 @@ use std::iter;
 use std::ops::Range;
 
 use ndarray::Dimension;
-use smallvec::{SmallVec, smallvec};
 
 pub(crate) use read::{Reads, fill, read, read_into};
 pub(crate) use write::{Writes, fold, write, write_inplace};
 
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::memory::{Along, Axes, Indices, Lens, Named, Positions};
+use crate::memory::{Along, Axes, Indices, Named, Positions};
 
 /// A checked operation: it can fail only by an index out of bounds, or for lack of memory.
 ///
@@ -194,23 +193,7 @@ fn effective_policy(
     selected: Range<usize>,
     positions: &Positions,
 ) -> Result<Policy> {
-    let numbers = selected.len();
-    let lens: SmallVec<[usize; 4]> = match positions.lens() {
-        Lens::One(len) => smallvec![*len; numbers],
-        Lens::Each(lens) => lens.clone(),
-    };
-    if lens.len() != numbers {
-        return Err(Error::PlanTuples { numbers, lens: lens.to_vec() });
-    }
-    let mut axes = iter::zip(&lens, selected);
-    if let Some((&plan, axis)) = axes.find(|&(plan, axis)| *plan != data[axis]) {
-        let len = data[axis];
-        return Err(Error::PlanLength { plan, axis, len });
-    }
-    let plan = positions.policy();
-    if plan != Policy::Refuse && call != Policy::Refuse && plan != call {
-        return Err(Error::PlanOutOfBounds { plan: plan.name(), call: call.name() });
-    }
+    positions.check(call, selected.start, &data[selected.clone()])?;
     Ok(if positions.has_gaps() { Policy::Skip } else { Policy::Refuse })
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ndarray::{Array1, Dimension, Ix1};
 
 use super::OutOfBounds;
-use crate::arguments::{AsIndices, HoldIndices};
+use crate::arguments::{AsIndices, Hold, HoldIndices};
 use crate::error::{Error, Result};
 use crate::memory::{Indices, Lens, Positions, Viewed};
 
@@ -65,7 +65,8 @@ impl<D: Dimension> IndexPlan<D> {
     ///
     /// # Errors
     /// [`IndexOutOfBounds`](Error::IndexOutOfBounds) as a call would return it, but
-    /// with axis 0, since a plan does not know the axis;
+    /// with axis 0, since a plan does not know the axis; of indices that are a plan,
+    /// those of a call with it along an axis of length `len`;
     /// [`AxisTooLong`](Error::AxisTooLong) where `len` is more than `isize::MAX`;
     /// [`AllocationFailed`](Error::AllocationFailed).
     ///
@@ -164,7 +165,13 @@ impl<D: Dimension> IndexPlan<D> {
     }
 
     fn make(indices: Indices<'_>, lens: Lens, out_of_bounds: OutOfBounds) -> Result<Self> {
-        let positions = Positions::new(indices, lens, out_of_bounds.writing())?;
+        let mut policy = out_of_bounds.writing();
+        if let Some(made) = indices.positions() {
+            // Its positions stand for indices along the same axes, under its own policy.
+            made.check(policy, 0, lens.as_slice())?;
+            policy = made.policy_in(policy);
+        }
+        let positions = Positions::new(indices, lens, policy)?;
         Ok(IndexPlan { positions: Arc::new(positions), rank: PhantomData })
     }
 
@@ -225,7 +232,9 @@ impl<D> fmt::Debug for IndexPlan<D> {
 
 impl<D: Dimension> AsIndices for IndexPlan<D> {
     type Dim = D;
+}
 
+impl<D: Dimension> Hold for IndexPlan<D> {
     #[inline]
     fn hold(&self) -> impl HoldIndices {
         self.positions.view()
@@ -234,7 +243,9 @@ impl<D: Dimension> AsIndices for IndexPlan<D> {
 
 impl<D: Dimension> AsIndices for &IndexPlan<D> {
     type Dim = D;
+}
 
+impl<D: Dimension> Hold for &IndexPlan<D> {
     #[inline]
     fn hold(&self) -> impl HoldIndices {
         self.positions.view()

@@ -12,6 +12,7 @@
 //! Many lines, above all lines a power of two apart, of which a cache holds few, do not stay cached
 //! until the next lane uses them. A panel uses each line once to pack it and once to copy it back.
 
+use std::ptr;
 use std::sync::atomic::Ordering;
 
 use super::alloc::reserved;
@@ -79,8 +80,9 @@ impl<'w> Transposed<'w> {
             walk.loops.iter().find(|level| !level.entries && level.step.selected == step)?;
         let list = walk.loops.iter().find(|level| level.entries)?;
         let contiguous = list.step.listed == step && list.step.indices.unsigned_abs() < LINE;
-        let others: Loops =
-            walk.loops.iter().filter(|&level| level != lanes && level != list).copied().collect();
+        // Not compared by value: in arrays whose elements overlap, two loops may be equal.
+        let is_other = |level: &&Loop| !ptr::eq(*level, lanes) && !ptr::eq(*level, list);
+        let others: Loops = walk.loops.iter().filter(is_other).copied().collect();
         let after = step.saturating_mul(lanes.len as isize);
         let beside = others.iter().find(|level| level.step.selected == after).copied();
         let own = walk.loops.iter().all(Loop::reads_indices);

@@ -2,11 +2,11 @@
 //! and are packed in panels: against the formula.
 
 use ndarray::{
-    ArrayD, ArrayView3, ArrayViewMut3, Axis, Ix3, ShapeBuilder as _, Slice, StrideShape,
+    Array2, ArrayD, ArrayView3, ArrayViewMut3, Axis, Ix3, ShapeBuilder as _, Slice, StrideShape,
 };
 #[cfg(feature = "num-complex")]
 use num_complex::Complex;
-use opkernels::{Error, OutOfBounds, Reduction};
+use opkernels::{Error, OutOfBounds, Reduction, Scatter, ScatterExt};
 
 use crate::common::oracle::{self, Kind, Reducing};
 use crate::common::{
@@ -202,6 +202,34 @@ fn an_index_out_of_bounds() {
                 calls::read_into(KIND, &data.view().into_dyn(), &indices, OutOfBounds::Error, view);
             assert!(is_named(refused));
             assert_same(&output, &updates);
+        }
+    }
+}
+
+/// Windows of one list: two loops over entries have the same length and the same steps, since the views'
+/// elements overlap.
+#[test]
+fn windows_of_one_list() {
+    let sizes = if cfg!(small_thresholds) { [8, 40, 8] } else { [1024, 200, 50] };
+    let [batches, len, count] = sizes;
+    let row = 2 * count;
+    let lists: Vec<u8> = (0..batches * row).map(|k| ((k * 7 + 3) % len) as u8).collect();
+    let updates: Vec<i32> = (0..).take(batches * row).collect();
+    let windows = || (batches, count, count).strides((row, 1, 1));
+    let lists = ArrayView3::from_shape(windows(), &lists).unwrap();
+    let updates = ArrayView3::from_shape(windows(), &updates).unwrap();
+    let mut expected = Array2::<i32>::zeros((batches, len).f());
+    let mut written = expected.clone();
+    for ((at, &index), &update) in lists.indexed_iter().zip(&updates) {
+        expected[[at.0, usize::from(index)]] += update;
+        written[[at.0, usize::from(index)]] = update;
+    }
+    for mode in [OutOfBounds::Error, OutOfBounds::Skip] {
+        let attributes = Scatter::along(1).batch_dims(1).out_of_bounds(mode);
+        for (reduction, expected) in [(Reduction::Sum, &expected), (Reduction::None, &written)] {
+            let mut target = Array2::<i32>::zeros((batches, len).f());
+            target.scatter_inplace(&lists, &updates, attributes.reduction(reduction)).unwrap();
+            assert_eq!(target, expected, "{mode:?} {reduction}");
         }
     }
 }

@@ -10,6 +10,7 @@ mod gather;
 mod kinds;
 mod roll;
 mod scatter_elements;
+mod windows;
 
 use proptest::test_runner::Config;
 

@@ -306,3 +306,35 @@ fn a_plan_is_shared_cheaply_and_described_briefly() {
     });
     assert_eq!(sums, vec![array![1000, 0, 0]; 3]);
 }
+
+/// The positions of a plan stand for its indices, along the axes and under the policy of the plan.
+#[test]
+fn plans_of_plans() {
+    let skips = IndexPlan::with(&[0, 9, 2], 3, OutOfBounds::Skip).unwrap();
+    for again in [IndexPlan::new(&skips, 3), IndexPlan::with(&skips, 3, OutOfBounds::Skip)] {
+        let sums = array![0, 0, 0].scatter_with(&again.unwrap(), &[1, 2, 4], Scatter::sum(0));
+        assert_eq!(sums.unwrap(), array![1, 0, 4]);
+    }
+    for mode in [OutOfBounds::Clip, OutOfBounds::Wrap] {
+        let refused = IndexPlan::with(&skips, 3, mode).unwrap_err();
+        assert!(matches!(refused, Error::PlanOutOfBounds { plan: "skip", .. }), "{refused}");
+    }
+    let long = IndexPlan::new(&skips, 4).unwrap_err();
+    assert_eq!(long, Error::PlanLength { plan: 3, axis: 0, len: 4 });
+    // From the end of the plan's own axis.
+    let last = IndexPlan::new(&[-1], 3).unwrap();
+    assert!(matches!(IndexPlan::new(&last, 10), Err(Error::PlanLength { .. })));
+    let again = IndexPlan::with(&last, 3, OutOfBounds::Wrap).unwrap();
+    assert_eq!(array![1, 2, 3].gather(&again, 0).unwrap(), array![3]);
+    // Of tuples.
+    let cells = IndexPlan::tuples(&array![[1, -1]], &[2, 2], OutOfBounds::Error).unwrap();
+    let refused = IndexPlan::new(&cells, 2).unwrap_err();
+    assert_eq!(refused, Error::PlanTuples { numbers: 1, lens: vec![2, 2] });
+    assert!(matches!(
+        IndexPlan::tuples(&cells, &[3, 9], OutOfBounds::Error),
+        Err(Error::PlanLength { plan: 2, axis: 0, len: 3 })
+    ));
+    let again = IndexPlan::tuples(&cells, &[2, 2], OutOfBounds::Error).unwrap();
+    let data = array![[1, 2], [3, 4]];
+    assert_eq!(data.gather_nd(&again).unwrap(), array![4].into_dyn());
+}

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 
 use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 pub(super) use listing::Listed;
 pub(super) use listing::Listing;
@@ -58,6 +58,15 @@ pub(crate) enum Lens {
     Each(SmallVec<[usize; 4]>),
 }
 
+impl Lens {
+    pub(crate) fn as_slice(&self) -> &[usize] {
+        match self {
+            Lens::One(len) => std::slice::from_ref(len),
+            Lens::Each(lens) => lens,
+        }
+    }
+}
+
 /// The type of a stored position, made from the offset of an index along an axis of step 1.
 trait Position: Copy + Default + Send {
     fn of(offset: isize) -> Self;
@@ -82,10 +91,7 @@ impl Positions {
     pub(crate) fn new(indices: Indices<'_>, lens: Lens, policy: Policy) -> Result<Self> {
         let tuples = matches!(lens, Lens::Each(_));
         let rank = indices.shape().len();
-        let (axes, each_len) = match &lens {
-            Lens::One(len) => (rank, std::slice::from_ref(len)),
-            Lens::Each(lens) => (rank - 1, &lens[..]),
-        };
+        let (axes, each_len) = (if tuples { rank - 1 } else { rank }, lens.as_slice());
         for (axis, &len) in each_len.iter().enumerate() {
             if isize::try_from(len).is_err() {
                 return Err(Error::AxisTooLong { axis, len });
@@ -111,8 +117,31 @@ impl Positions {
         &self.shape
     }
 
-    pub(crate) fn lens(&self) -> &Lens {
-        &self.lens
+    /// Refuses axes of other lengths than the plan was made for, of which `first` is the first, and a
+    /// policy that contradicts the plan's own.
+    pub(crate) fn check(&self, call: Policy, first: usize, lens: &[usize]) -> Result<()> {
+        let own: SmallVec<[usize; 4]> = match &self.lens {
+            Lens::One(len) => smallvec![*len; lens.len()],
+            Lens::Each(own) => own.clone(),
+        };
+        if own.len() != lens.len() {
+            return Err(Error::PlanTuples { numbers: lens.len(), lens: own.to_vec() });
+        }
+        let mut axes = own.iter().zip(lens).zip(first..);
+        if let Some(((&plan, &len), axis)) = axes.find(|((plan, len), _)| plan != len) {
+            return Err(Error::PlanLength { plan, axis, len });
+        }
+        let plan = self.policy;
+        if plan != Policy::Refuse && call != Policy::Refuse && plan != call {
+            return Err(Error::PlanOutOfBounds { plan: plan.name(), call: call.name() });
+        }
+        Ok(())
+    }
+
+    /// The policy of a plan that is made of this one under another policy, which does not
+    /// [contradict](Self::check) its own.
+    pub(crate) fn policy_in(&self, other: Policy) -> Policy {
+        if self.policy == Policy::Refuse { other } else { self.policy }
     }
 
     /// Whether the indices select along axes of these lengths.

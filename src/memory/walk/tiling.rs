@@ -302,8 +302,8 @@ fn tile_pair(
 /// Whether the kernel transposes the matrix of a pair of loops; `None` if the pair needs no other order.
 fn in_blocks(loops: &[Loop], pair: [usize; 2], keys: SortKeys<'_>, order: Order) -> Option<bool> {
     let [across, down] = pair.map(|at| &loops[at]);
-    let sharing =
-        loops.iter().any(|level| level != across && level != down && shares_listed(level, keys));
+    let mut others = (0..loops.len()).filter(|at| !pair.contains(at));
+    let sharing = others.any(|at| shares_listed(&loops[at], keys));
     // All entries of a gather may select the same element.
     let same = !order.scatters() && sharing && down.entries && keys.selected(down) == 0;
     let apart = disagree(across, down, keys) || (same && keys.listed(across) >= LINE);
