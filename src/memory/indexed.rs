@@ -8,9 +8,9 @@
 //!     kernel(tile)                          its outer loop, entries, inner loop
 //! ```
 
-mod known;
 mod listed;
 mod part;
+mod planned;
 mod runs;
 mod singles;
 
@@ -116,7 +116,7 @@ impl Run<'_> {
             });
             return;
         }
-        if self.known(0..self.walk.entries()) {
+        if self.planned(0..self.walk.entries()) {
             return;
         }
         let few = self.walk.shared().is_empty() && self.walk.entries() <= FEW;
@@ -345,7 +345,7 @@ impl Run<'_> {
         for run in tile.offsets.chunk_by(|a, b| (*a == NOWHERE) == (*b == NOWHERE)) {
             let part = tile.part(first..first + run.len());
             first += run.len();
-            // SAFETY: upheld by the caller; `run` gets no offset that is `NOWHERE`.
+            // SAFETY: the caller's promise; `run` gets no offset that is `NOWHERE`.
             unsafe {
                 if run[0] == NOWHERE {
                     self.kernel.nowhere(&part);

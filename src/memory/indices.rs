@@ -112,7 +112,7 @@ impl<'a> Indices<'a> {
     }
 
     /// The indices of a plan: all are in bounds already, except those that select nothing.
-    pub(super) fn planned<I: IndexInteger, Q: Dimension>(
+    pub(super) fn of_plan<I: IndexInteger, Q: Dimension>(
         array: &'a ArrayRef<I, Q>,
         positions: &'a Positions,
     ) -> Self {
@@ -138,7 +138,7 @@ impl<'a> Indices<'a> {
     /// An index of this array is stored there.
     #[allow(unsafe_code)]
     pub(super) unsafe fn value(&self, offset: isize) -> i128 {
-        // SAFETY: upheld by the caller; `kind` is that of the elements (the invariant).
+        // SAFETY: the caller's promise; `kind` is that of the elements (the invariant).
         unsafe { (self.kind.value)(self.start().wrapping_offset(offset)) }
     }
 
@@ -157,7 +157,7 @@ impl<'a> Indices<'a> {
 
     /// The positions of a walk along one axis, if a plan holds them and every index selects
     /// something. `None` unless each index is an entry of the walk's only loop over entries.
-    pub(super) fn known(&self, walk: &Walk) -> Option<&'a [u32]> {
+    pub(super) fn planned(&self, walk: &Walk) -> Option<&'a [u32]> {
         let positions = self.positions?;
         let same_axes = positions.are_along(walk.components.iter().map(|axis| axis.len));
         if self.is_one_loop(walk) && same_axes { positions.all() } else { None }
@@ -225,7 +225,7 @@ impl<'a> Indices<'a> {
         policy: Policy,
         offsets: &mut [MaybeUninit<isize>],
     ) -> bool {
-        // SAFETY: upheld by the caller; `kind` is that of the elements (the invariant).
+        // SAFETY: the caller's promise; `kind` is that of the elements (the invariant).
         unsafe { (self.kind.resolve)(lane, component, policy, offsets) }
     }
 
@@ -372,7 +372,7 @@ impl<'a> Indices<'a> {
     /// All numbers of all indices of the lane are elements of this array.
     #[allow(unsafe_code)]
     unsafe fn lane_inside(&self, lane: Lane, count: usize, components: &[Component]) -> bool {
-        // SAFETY: upheld by the caller; `kind` is that of the elements (the invariant).
+        // SAFETY: the caller's promise; `kind` is that of the elements (the invariant).
         unsafe {
             #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
             if let Some(tuples) = self.tuples(lane, count, components) {

@@ -277,7 +277,7 @@ fn samples_repeat(offsets: &[isize], [part, of]: [usize; 2]) -> bool {
 /// Invariant (upheld by the constructor's caller): all these are elements of the two arrays, no
 /// other thread uses those that are selected, and the two arrays do not overlap.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known<'t> {
+pub(super) struct Planned<'t> {
     /// The element at position 0.
     pub(super) selected: *mut u8,
     /// The first listed element.
@@ -287,8 +287,8 @@ pub(super) struct Known<'t> {
     pub(super) entries: Option<&'t [u32]>,
 }
 
-/// A kernel over [`Known`] elements of the types that it was made for.
-pub(super) type KnownRun = unsafe fn(&Known<'_>);
+/// A kernel over [`Planned`] elements of the types that it was made for.
+pub(super) type PlannedRun = unsafe fn(&Planned<'_>);
 
 /// What is done with the elements of a tile: a copy, a reduction, a call of a function.
 pub(super) trait Kernel: Sync {
@@ -308,8 +308,8 @@ pub(super) trait Kernel: Sync {
     #[allow(unsafe_code)]
     unsafe fn nowhere(&self, tile: &Tile<'_>);
 
-    /// The kernel that does the same with [`Known`] elements, if there is one.
-    fn known(&self) -> Option<KnownRun> {
+    /// The kernel that does the same with [`Planned`] elements, if there is one.
+    fn planned(&self) -> Option<PlannedRun> {
         None
     }
 

@@ -5,7 +5,7 @@ use crate::memory::copy::repeat;
 use crate::memory::cpu;
 use crate::memory::indices::axis::Unsigned;
 use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Width};
-use crate::memory::tile::{Kernel, Known, Places, Tile};
+use crate::memory::tile::{Kernel, Places, Planned, Tile};
 
 /// Combines each update of a tile with the element that its index selects:
 ///
@@ -69,7 +69,7 @@ pub(super) unsafe fn one<A: Copy, U: Copy>(
 ) -> impl Fn(*mut u8, *mut u8) + Copy {
     move |selected, listed| {
         let target = selected.cast::<A>();
-        // SAFETY: upheld by the caller.
+        // SAFETY: the caller's promise.
         unsafe { target.write(combine(target.read(), listed.cast::<U>().read())) };
     }
 }
@@ -127,24 +127,24 @@ unsafe fn runs<A: Copy, U: Copy>(
     }
 }
 
-/// Combines updates with elements whose positions are known:
+/// Combines updates with elements whose positions a plan holds:
 /// `selected[positions[k]] = combine(selected[positions[k]], listed[entries[k]])`.
 ///
 /// # Safety
-/// The invariant of [`Known`] holds, for elements of type `A` in both arrays.
+/// The invariant of [`Planned`] holds, for elements of type `A` in both arrays.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(super) unsafe fn apply_known<A: Copy>(known: &Known<'_>, combine: impl Fn(A, A) -> A) {
-    let (targets, updates) = (known.selected.cast::<A>(), known.listed.cast::<A>());
+pub(super) unsafe fn apply_planned<A: Copy>(planned: &Planned<'_>, combine: impl Fn(A, A) -> A) {
+    let (targets, updates) = (planned.selected.cast::<A>(), planned.listed.cast::<A>());
     // SAFETY: the caller's promise, for each element.
     let combine_one = |position: u32, entry: usize| unsafe {
         let target = targets.wrapping_add(position as usize);
         target.write(combine(target.read(), updates.wrapping_add(entry).read()));
     };
-    match known.entries {
-        None => known.positions.iter().enumerate().for_each(|(k, &at)| combine_one(at, k)),
+    match planned.entries {
+        None => planned.positions.iter().enumerate().for_each(|(k, &at)| combine_one(at, k)),
         Some(entries) => {
-            known
+            planned
                 .positions
                 .iter()
                 .zip(entries)

@@ -4,11 +4,11 @@ use std::any::TypeId;
 
 use smallvec::SmallVec;
 
-use super::apply::{Set, apply, apply_known, apply_singly};
+use super::apply::{Set, apply, apply_planned, apply_singly};
 use super::transposed::run_by_rows;
 use super::wide::{Extent, OnceRun, Quotients, Significant, Wide, Widely};
 use crate::memory::indices::elements::{Action, Elements, Single, SingleRun};
-use crate::memory::tile::{Kernel, Known, KnownRun, Tile};
+use crate::memory::tile::{Kernel, Planned, PlannedRun, Tile};
 use crate::reduction::{Arithmetic, Reduction};
 
 pub(super) type Run = unsafe fn(&Tile<'_>);
@@ -102,7 +102,7 @@ impl Kernels {
         let reduction =
             if reduction == Reduction::Mean && !init { Reduction::Sum } else { reduction };
         let OnceRun { run, cost_factor } = self.wide_of_singles(reduction)?.once?;
-        let combine = Narrow { run, known: None, single: None, any_order: None, cost_factor };
+        let combine = Narrow { run, planned: None, single: None, any_order: None, cost_factor };
         Some(Once { start: self.start(reduction).filter(|_| !init), combine })
     }
 
@@ -191,7 +191,7 @@ impl Kernel for Plain {
 #[derive(Clone, Copy)]
 pub(in crate::memory) struct Narrow {
     run: Run,
-    known: Option<KnownRun>,
+    planned: Option<PlannedRun>,
     single: Option<(Single, SingleRun)>,
     /// Writes the identity of the reduction, where the result has the same bits for any order of
     /// updates.
@@ -216,8 +216,8 @@ impl Kernel for Narrow {
 
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
 
-    fn known(&self) -> Option<KnownRun> {
-        self.known
+    fn planned(&self) -> Option<PlannedRun> {
+        self.planned
     }
 
     fn any_order(&self) -> Option<Set> {
@@ -280,7 +280,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
     /// [`Single::waits`]: 1M `f32` sums in 100,000, sorted, take 0.95 ms combined first and 0.6 one
     /// by one, in 1000 0.6 and 2.7.
     const WAITS: Option<[usize; 2]> = Some([19, 20]);
-    let (mut known, mut single) = (None, None);
+    let (mut planned, mut single) = (None, None);
     let run: Run = match reduction {
         Reduction::Min => {
             single = singly!(1 | 2 | 4 | 8, A, WAITS, A::least_alone);
@@ -293,7 +293,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
         _ if const { !A::NARROW } => return None,
         Reduction::Mean if A::QUOTIENTS.is_none() => return None,
         Reduction::Sum | Reduction::Mean => {
-            known = Some(sum_known::<A::Ring> as KnownRun);
+            planned = Some(sum_planned::<A::Ring> as PlannedRun);
             // Sums of integers take a cycle.
             let waits = WAITS.filter(|_| !A::ANY_ORDER);
             single = singly!(1 | 2 | 4 | 8, A::Ring, waits, |held, update| {
@@ -317,7 +317,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
         }
         _ => None,
     };
-    Some(Narrow { run, known, single, any_order, cost_factor: 1 })
+    Some(Narrow { run, planned, single, any_order, cost_factor: 1 })
 }
 
 /// The functions of [`Narrow`]: for tiles, and for single elements.
@@ -325,15 +325,15 @@ pub(super) fn functions<A: Arithmetic>(reduction: Reduction) -> Option<(Run, Opt
     narrow::<A>(reduction).map(|narrow| (narrow.run, narrow.single.map(|(_, run)| run)))
 }
 
-/// Sums updates into elements whose positions are known. Other reductions of such elements are not
+/// Sums updates into elements whose positions a plan holds. Other reductions of such elements are not
 /// worth functions of their own.
 ///
 /// # Safety
-/// That of [`apply_known`], for elements of type `A`.
+/// That of [`apply_planned`], for elements of type `A`.
 #[allow(unsafe_code)]
-unsafe fn sum_known<A: Arithmetic>(known: &Known<'_>) {
+unsafe fn sum_planned<A: Arithmetic>(planned: &Planned<'_>) {
     // SAFETY: the caller's promise.
-    unsafe { apply_known::<A>(known, |held, update| A::narrow(A::add(held.widen(), update))) }
+    unsafe { apply_planned::<A>(planned, |held, update| A::narrow(A::add(held.widen(), update))) }
 }
 
 /// The kernel that writes the identity of a reduction.

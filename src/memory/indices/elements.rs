@@ -182,7 +182,7 @@ impl Indices<'_> {
 pub(in crate::memory) unsafe fn copy<const N: usize, const GATHER: bool>(
     elements: &Elements<'_>,
 ) -> bool {
-    // SAFETY: upheld by the caller. Unsigned integers have the size of signed ones.
+    // SAFETY: the caller's promise. Unsigned integers have the size of signed ones.
     unsafe {
         match elements.width {
             Width::I32 | Width::U32 => copy_by::<u32, N, GATHER>(elements),
@@ -203,7 +203,7 @@ unsafe fn copy_by<I: Unsigned, const N: usize, const GATHER: bool>(
     let at = |first: *mut u8, position: u64| {
         first.wrapping_offset((position as isize).wrapping_mul(step))
     };
-    // SAFETY: upheld by the caller; blocks of short runs have `runs.len()` indices, so that `k` is
+    // SAFETY: the caller's promise; blocks of short runs have `runs.len()` indices, so that `k` is
     // less.
     unsafe {
         match elements.beside {
@@ -246,7 +246,7 @@ unsafe fn copy_from<I: Unsigned, const N: usize, const GATHER: bool>(
 ) -> bool {
     let axis = elements.axis();
     let copy = |selected: *mut u8, listed: *mut u8| {
-        // SAFETY: upheld by the caller: both are elements of the arrays, which do not overlap.
+        // SAFETY: the caller's promise: both are elements of the arrays, which do not overlap.
         unsafe {
             if GATHER {
                 selected.copy_to_nonoverlapping(listed, N);
@@ -255,7 +255,7 @@ unsafe fn copy_from<I: Unsigned, const N: usize, const GATHER: bool>(
             }
         }
     };
-    // SAFETY: upheld by the caller.
+    // SAFETY: the caller's promise.
     unsafe {
         if elements.ahead != Ahead::AtUse {
             return elements.blocks(N, block_len, |indices: &[I], (first, listed)| {
@@ -291,12 +291,12 @@ impl Elements<'_> {
     ) -> bool {
         let (mut all, ahead) = (true, self.ahead == Ahead::Block);
         if ahead {
-            // SAFETY: upheld by the caller.
+            // SAFETY: the caller's promise.
             unsafe { self.prefetch_block::<I>(0, 0, block_len) };
         }
         for lane in 0..self.lanes {
             let at = Offsets::ZERO.after(lane, self.step);
-            // SAFETY: upheld by the caller; there is such a lane.
+            // SAFETY: the caller's promise; there is such a lane.
             let indices = unsafe { self.lane::<I>(lane) };
             let mut selected = self.selected.wrapping_offset(at.selected);
             let mut listed = self.listed.wrapping_offset(at.listed);
@@ -316,7 +316,7 @@ impl Elements<'_> {
                     );
                 }
                 if ahead {
-                    // SAFETY: upheld by the caller.
+                    // SAFETY: the caller's promise.
                     unsafe { self.prefetch_block::<I>(lane, number + 1, block_len) };
                 }
                 all &= visit(block, (selected, listed));
@@ -337,7 +337,7 @@ impl Elements<'_> {
     #[inline(always)]
     unsafe fn lane<I: Meaning>(&self, lane: usize) -> &[I] {
         let first = self.indices.wrapping_offset(Offsets::ZERO.after(lane, self.step).indices);
-        // SAFETY: upheld by the caller: the lane has `count` contiguous indices.
+        // SAFETY: the caller's promise: the lane has `count` contiguous indices.
         unsafe { std::slice::from_raw_parts(first.cast::<I>(), self.count) }
     }
 
@@ -354,7 +354,7 @@ impl Elements<'_> {
         if lane >= self.lanes {
             return;
         }
-        // SAFETY: upheld by the caller; there is such a lane.
+        // SAFETY: the caller's promise; there is such a lane.
         let indices = unsafe { self.lane::<I>(lane) };
         let block = indices.chunks(block_len).nth(number).unwrap_or_default();
         let advance = match self.beside {

@@ -23,7 +23,7 @@ impl Repeated {
     pub(in crate::memory) unsafe fn of(value: *const u8, size: usize) -> Self {
         let mut copies = [MaybeUninit::uninit(); BLOCK];
         let (first, mut len) = (copies.as_mut_ptr().cast::<u8>(), size);
-        // SAFETY: upheld by the caller; the first `len` bytes are copies of the value, and no more
+        // SAFETY: the caller's promise; the first `len` bytes are copies of the value, and no more
         // than `BLOCK` copies are made, each of no more bytes than an item of `copies` (`LARGEST`).
         unsafe {
             first.copy_from_nonoverlapping(value, size);

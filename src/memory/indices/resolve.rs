@@ -61,7 +61,7 @@ pub(super) unsafe fn resolve<I: Meaning>(
     offsets: &mut [MaybeUninit<isize>],
 ) -> bool {
     let (count, size) = (offsets.len(), size_of::<I>() as isize);
-    // SAFETY: upheld by the caller.
+    // SAFETY: the caller's promise.
     unsafe {
         if lane.step == size {
             let indices = std::slice::from_raw_parts(lane.start.cast::<I>(), count);
@@ -108,7 +108,7 @@ fn resolve_slice<I: Meaning>(
 #[inline(always)]
 unsafe fn every_nth<I: Meaning, const N: usize>(start: *const u8) -> impl Fn(usize) -> I + Copy {
     let start = start.cast::<I>();
-    // SAFETY: upheld by the caller.
+    // SAFETY: the caller's promise.
     move |k| unsafe { *start.wrapping_add(k * N) }
 }
 
@@ -188,7 +188,7 @@ fn resolve_to<I: Meaning>(
 pub(super) unsafe fn all_inside<I: Meaning>(lane: Lane, count: usize, len: usize) -> bool {
     let size = size_of::<I>() as isize;
     let start = lane.start.cast::<I>();
-    // SAFETY: upheld by the caller.
+    // SAFETY: the caller's promise.
     unsafe {
         let at = |k: usize| *start.wrapping_byte_offset(k as isize * lane.step);
         if len as u64 > LONGEST {
@@ -258,7 +258,7 @@ fn none_outside<I: Meaning>(count: usize, len: usize, index: impl Fn(usize) -> I
 /// `count` values of `I` can be read, at least one.
 #[allow(unsafe_code)]
 pub(super) unsafe fn all_same<I: Meaning>(lane: Lane, count: usize) -> bool {
-    // SAFETY: upheld by the caller.
+    // SAFETY: the caller's promise.
     let indices = unsafe { std::slice::from_raw_parts(lane.start.cast::<I>(), count) };
     let first = indices[0];
     // No branch within a block, which is vectorised; a long row mostly ends with its first block.
@@ -273,7 +273,7 @@ pub(super) unsafe fn all_same<I: Meaning>(lane: Lane, count: usize) -> bool {
 /// All indices of the lane are readable values of `I`.
 #[allow(unsafe_code)]
 pub(super) unsafe fn all_sorted<I: Meaning>(lane: Lane, count: usize) -> bool {
-    // SAFETY: upheld by the caller.
+    // SAFETY: the caller's promise.
     unsafe {
         let at = |k: usize| *lane.start.cast::<I>().wrapping_byte_offset(k as isize * lane.step);
         if at(0).value() < 0 {
@@ -322,7 +322,7 @@ pub(super) unsafe fn repeats<I: Meaning>(
         let (number, k) = (spread(sample, lanes), spread(sample, count - 1));
         let offset = next.wrapping_mul(number).wrapping_add(lane.step.wrapping_mul(k));
         let index = lane.start.cast::<I>().wrapping_byte_offset(offset);
-        // SAFETY: upheld by the caller: `number < lanes` and `k + 1 < count`.
+        // SAFETY: the caller's promise: `number < lanes` and `k + 1 < count`.
         unsafe { *index == *index.wrapping_byte_offset(lane.step) }
     };
     (0..SAMPLES).filter(|&sample| equal(sample)).count() * part[1] > SAMPLES * part[0]
@@ -334,6 +334,6 @@ pub(super) unsafe fn repeats<I: Meaning>(
 /// `index` can be read.
 #[allow(unsafe_code)]
 pub(super) unsafe fn value<I: Meaning>(index: *const u8) -> i128 {
-    // SAFETY: upheld by the caller.
+    // SAFETY: the caller's promise.
     unsafe { index.cast::<I>().read() }.value()
 }

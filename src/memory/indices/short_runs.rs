@@ -103,7 +103,7 @@ impl ShortRuns {
     #[allow(unsafe_code)]
     #[inline(always)]
     pub(in crate::memory) unsafe fn beside(&self, k: usize) -> isize {
-        // SAFETY: upheld by the caller; whole runs have no more than `BLOCK` indices (`of`).
+        // SAFETY: the caller's promise; whole runs have no more than `BLOCK` indices (`of`).
         unsafe { *self.offsets.get_unchecked(k) }
     }
 }

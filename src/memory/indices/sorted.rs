@@ -112,7 +112,7 @@ impl Indices<'_> {
     ) -> bool {
         let sorted = |start: usize, count: usize| {
             let offset = first.wrapping_add(step.wrapping_mul(start as isize));
-            // SAFETY: upheld by the caller; `kind` is that of the elements (the invariant).
+            // SAFETY: the caller's promise; `kind` is that of the elements (the invariant).
             unsafe {
                 match axes {
                     [_] => (self.kind.all_sorted)(self.lane(offset, step), count),
@@ -151,7 +151,7 @@ impl Indices<'_> {
         axes: &[Component],
     ) -> bool {
         #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-        // SAFETY: upheld by the caller.
+        // SAFETY: the caller's promise.
         if let Some(tuples) = unsafe { self.tuples(self.lane(first, step), count, axes) } {
             return tuples.ascend();
         }
@@ -163,7 +163,7 @@ impl Indices<'_> {
             let at = first.wrapping_add(step.wrapping_mul(start as isize));
             let some = CHUNK.min(count - start);
             offsets.clear();
-            // SAFETY: upheld by the caller.
+            // SAFETY: the caller's promise.
             let resolved = unsafe {
                 let (to, policy) = (&mut offsets, Policy::Refuse);
                 self.resolve_all((at, step), some, axes, policy, to, &mut scratch)

@@ -32,7 +32,7 @@ impl Indices<'_> {
         };
         #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
         if !rest.is_empty() {
-            // SAFETY: upheld by the caller.
+            // SAFETY: the caller's promise.
             let resolved = unsafe {
                 self.resolve_tuples(self.lane(at, step), count, components, policy, offsets)
             };
@@ -46,7 +46,7 @@ impl Indices<'_> {
         }
         let lane =
             |component: &Component| -> Lane { self.lane(at.wrapping_add(component.at), step) };
-        // SAFETY: upheld by the caller; `resolve` writes every slot.
+        // SAFETY: the caller's promise; `resolve` writes every slot.
         let mut inside = unsafe {
             offsets.extend(count, |slots| self.resolve(lane(first), first, policy, slots))
         };

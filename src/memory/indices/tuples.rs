@@ -142,7 +142,7 @@ impl Indices<'_> {
         policy: Policy,
         offsets: &mut Buffer<'_>,
     ) -> Option<bool> {
-        // SAFETY: upheld by the caller; `Tuples::resolve` writes every slot.
+        // SAFETY: the caller's promise; `Tuples::resolve` writes every slot.
         unsafe {
             let tuples = self.tuples(lane, count, axes)?;
             Some(offsets.extend(count, |slots| tuples.resolve(policy, slots)))

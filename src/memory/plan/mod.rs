@@ -302,8 +302,8 @@ enum View<'p> {
 impl Viewed<'_> {
     pub(crate) fn indices(&self) -> Indices<'_> {
         match &self.view {
-            View::Short(array) => Indices::planned(array, self.positions),
-            View::Long(array) => Indices::planned(array, self.positions),
+            View::Short(array) => Indices::of_plan(array, self.positions),
+            View::Long(array) => Indices::of_plan(array, self.positions),
         }
     }
 }
