@@ -24,6 +24,16 @@ pub(super) fn chunks(nest: &[Loop], entries: &Range<usize>) -> (usize, usize) {
     (around, inside)
 }
 
+/// The number of loops, from the innermost on, that make one lane in an array: each continues where
+/// the loop inside it ends. `of` is the step in that array.
+fn joined(loops: &[Loop], of: fn(&Offsets) -> isize) -> usize {
+    let seamless = |pair: &&[Loop]| {
+        let (outer, inner) = (of(&pair[0].step), of(&pair[1].step));
+        inner.checked_mul(pair[1].len as isize) == Some(outer)
+    };
+    1 + loops.windows(2).rev().take_while(seamless).count()
+}
+
 impl Run<'_> {
     /// Runs entries whose innermost loop is short: several of its runs are joined to a chunk. All
     /// chunks have the same loops, so what these add to the offset of an index is computed once.
@@ -42,15 +52,6 @@ impl Run<'_> {
         let steps = |iterations: usize, of: fn(&Offsets) -> isize| {
             let inner = loops[1..].iter().map(move |level| (level.len, of(&level.step)));
             std::iter::once((iterations, of(&outer.step))).chain(inner)
-        };
-        // The number of these loops, from the innermost on, that make one lane in an array: each
-        // continues where the loop inside it ends.
-        let joined = |loops: &[Loop], of: fn(&Offsets) -> isize| {
-            let seamless = |pair: &&[Loop]| {
-                let (outer, inner) = (of(&pair[0].step), of(&pair[1].step));
-                inner.checked_mul(pair[1].len as isize) == Some(outer)
-            };
-            1 + loops.windows(2).rev().take_while(seamless).count()
         };
         // Each index serves all iterations of the innermost loops that read none.
         let repeating = loops[1..].iter().rev().take_while(|level| !level.reads_indices()).count();

@@ -75,26 +75,7 @@ impl Run<'_> {
     ) -> Option<SingleKernel> {
         let single = self.kernel.single()?;
         let (run, indices) = (nest.last()?, self.indices?);
-        let alone = self.walk.outer.len == 1
-            && self.walk.inner.len == 1
-            && self.walk.shared().is_empty()
-            && part.targets.is_none();
-        let repeated = is_repeated(single, nest) && self.walk.components.len() == 1;
-        let dense = run.step.listed == single.size as isize || repeated;
-        // All entries of a single chunk may have to be resolved before the first write.
-        let many = run.len > 1 && self.walk.entries() > CHUNK;
-        // Far elements that tuples select are prefetched a chunk at a time instead, unless the tuples
-        // are sorted and leave little out.
-        let axes = self.walk.components.len();
-        let near = || axes == 1 || !self.walk.is_far() || self.are_dense(run);
-        // For an index out of bounds a wrong element is written first: only a gather may overwrite
-        // it later.
-        let serves = alone
-            && dense
-            && many
-            && near()
-            && (self.policy == Policy::Refuse || single.action == Action::Gather);
-        if !serves {
+        if part.targets.is_some() || !self.serves_singles(single, nest, run) {
             return None;
         }
         let is_copied = matches!(single.action, Action::Gather | Action::Write);
@@ -124,6 +105,24 @@ impl Run<'_> {
             _ => None,
         }?;
         long(joined).then_some(SingleKernel { single, width, joined })
+    }
+
+    /// Whether this is a walk over many single elements whose listed elements are contiguous, or one
+    /// for all, and which may be used while indices are resolved.
+    fn serves_singles(&self, single: Single, nest: &[Loop], run: &Loop) -> bool {
+        let (walk, axes) = (self.walk, self.walk.components.len());
+        let alone = walk.outer.len == 1 && walk.inner.len == 1 && walk.shared().is_empty();
+        let repeated = is_repeated(single, nest) && axes == 1;
+        let dense = run.step.listed == single.size as isize || repeated;
+        // All entries of a single chunk may have to be resolved before the first write.
+        let many = run.len > 1 && walk.entries() > CHUNK;
+        // Far elements that tuples select are prefetched a chunk at a time instead, unless the tuples
+        // are sorted and leave little out.
+        let near = || axes == 1 || !walk.is_far() || self.are_dense(run);
+        // For an index out of bounds a wrong element is written first: only a gather may overwrite
+        // it later.
+        let refuses = self.policy == Policy::Refuse || single.action == Action::Gather;
+        alone && dense && many && refuses && near()
     }
 
     /// Whether the indices of a run are sorted and [dense](are_dense), judged by a sample.
