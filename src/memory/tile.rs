@@ -288,7 +288,13 @@ pub(super) struct Planned<'t> {
 }
 
 /// A kernel over [`Planned`] elements of the types that it was made for.
-pub(super) type PlannedRun = unsafe fn(&Planned<'_>);
+pub(super) type PlannedFn = unsafe fn(&Planned<'_>);
+
+/// A function over tiles of the elements that it was made for.
+///
+/// # Safety
+/// That of [`Kernel::run`].
+pub(super) type TileFn = unsafe fn(&Tile<'_>);
 
 /// What is done with the elements of a tile: a copy, a reduction, a call of a function.
 pub(super) trait Kernel: Sync {
@@ -309,7 +315,7 @@ pub(super) trait Kernel: Sync {
     unsafe fn nowhere(&self, tile: &Tile<'_>);
 
     /// The kernel that does the same with [`Planned`] elements, if there is one.
-    fn planned(&self) -> Option<PlannedRun> {
+    fn planned(&self) -> Option<PlannedFn> {
         None
     }
 

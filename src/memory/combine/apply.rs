@@ -157,7 +157,7 @@ pub(super) unsafe fn apply_planned<A: Copy>(planned: &Planned<'_>, combine: impl
 /// is used; returns whether all indices are in bounds.
 ///
 /// # Safety
-/// That of [`SingleRun`](crate::memory::indices::elements::SingleRun), for a target of type `A` and
+/// That of [`SingleFn`](crate::memory::indices::elements::SingleFn), for a target of type `A` and
 /// updates of type `U`, along one axis. Either all entries select from the same lane
 /// ([`Beside::Each(0)`](Beside::Each)) and the axis is contiguous, or each entry selects from the
 /// lane beside that of the entry before it.

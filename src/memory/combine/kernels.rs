@@ -7,11 +7,9 @@ use smallvec::SmallVec;
 use super::apply::{Set, apply, apply_planned, apply_singly};
 use super::transposed::run_by_rows;
 use super::wide::{Extent, OnceRun, Quotients, Significant, Wide, Widely};
-use crate::memory::indices::elements::{Action, Elements, Single, SingleRun};
-use crate::memory::tile::{Kernel, Planned, PlannedRun, Tile};
+use crate::memory::indices::elements::{Action, Elements, Single, SingleFn};
+use crate::memory::tile::{Kernel, Planned, PlannedFn, Tile, TileFn};
 use crate::reduction::{Arithmetic, Reduction};
-
-pub(super) type Run = unsafe fn(&Tile<'_>);
 
 /// The functions that are compiled for an element type.
 ///
@@ -174,7 +172,7 @@ impl Once {
 }
 
 /// A kernel that is one function.
-pub(in crate::memory) struct Plain(pub(in crate::memory) Run);
+pub(in crate::memory) struct Plain(pub(in crate::memory) TileFn);
 
 #[allow(unsafe_code)]
 impl Kernel for Plain {
@@ -190,9 +188,9 @@ impl Kernel for Plain {
 /// Combines updates with targets of their type, in which the reduction accumulates.
 #[derive(Clone, Copy)]
 pub(in crate::memory) struct Narrow {
-    run: Run,
-    planned: Option<PlannedRun>,
-    single: Option<(Single, SingleRun)>,
+    run: TileFn,
+    planned: Option<PlannedFn>,
+    single: Option<(Single, SingleFn)>,
     /// Writes the identity of the reduction, where the result has the same bits for any order of
     /// updates.
     any_order: Option<Set>,
@@ -216,7 +214,7 @@ impl Kernel for Narrow {
 
     unsafe fn nowhere(&self, _: &Tile<'_>) {}
 
-    fn planned(&self) -> Option<PlannedRun> {
+    fn planned(&self) -> Option<PlannedFn> {
         self.planned
     }
 
@@ -268,7 +266,7 @@ macro_rules! singly {
         if const { matches!(size_of::<$element>(), $sizes) } {
             let single =
                 Single { size, selected_size: size, action: Action::Combine, waits: $waits };
-            Some((single, run::<$element> as SingleRun))
+            Some((single, run::<$element> as SingleFn))
         } else {
             None
         }
@@ -281,7 +279,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
     /// by one, in 1000 0.6 and 2.7.
     const WAITS: Option<[usize; 2]> = Some([19, 20]);
     let (mut planned, mut single) = (None, None);
-    let run: Run = match reduction {
+    let run: TileFn = match reduction {
         Reduction::Min => {
             single = singly!(1 | 2 | 4 | 8, A, WAITS, A::least_alone);
             run!(A, A::least, A::least_alone)
@@ -293,7 +291,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
         _ if const { !A::NARROW } => return None,
         Reduction::Mean if A::QUOTIENTS.is_none() => return None,
         Reduction::Sum | Reduction::Mean => {
-            planned = Some(sum_planned::<A::Ring> as PlannedRun);
+            planned = Some(sum_planned::<A::Ring> as PlannedFn);
             // Sums of integers take a cycle.
             let waits = WAITS.filter(|_| !A::ANY_ORDER);
             single = singly!(1 | 2 | 4 | 8, A::Ring, waits, |held, update| {
@@ -321,7 +319,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
 }
 
 /// The functions of [`Narrow`]: for tiles, and for single elements.
-pub(super) fn functions<A: Arithmetic>(reduction: Reduction) -> Option<(Run, Option<SingleRun>)> {
+pub(super) fn functions<A: Arithmetic>(reduction: Reduction) -> Option<(TileFn, Option<SingleFn>)> {
     narrow::<A>(reduction).map(|narrow| (narrow.run, narrow.single.map(|(_, run)| run)))
 }
 

@@ -3,9 +3,8 @@
 
 use std::mem::MaybeUninit;
 
-use super::kernels::Run;
 use crate::memory::cpu::{LINE, Rows, transpose};
-use crate::memory::tile::{NextIndices, Places, Steps, Tile};
+use crate::memory::tile::{NextIndices, Places, Steps, Tile, TileFn};
 use crate::threshold::threshold;
 
 /// Rows that are transposed at a time, and bytes of each.
@@ -36,7 +35,7 @@ const CONFLICT_STRIDE: isize = threshold(2 << 10, 64) as isize;
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for `run` and updates of
 /// types that are nothing but their bytes.
 #[allow(unsafe_code)]
-pub(super) unsafe fn run_by_rows(tile: &Tile<'_>, run: Run) {
+pub(super) unsafe fn run_by_rows(tile: &Tile<'_>, run: TileFn) {
     let dense = |step: isize| step == tile.size as isize;
     // SAFETY: the caller's promise.
     unsafe {
@@ -58,7 +57,7 @@ pub(super) unsafe fn run_by_rows(tile: &Tile<'_>, run: Run) {
 /// That of [`run_by_rows`].
 #[allow(unsafe_code)]
 #[inline]
-pub(in crate::memory) unsafe fn run_transposed(tile: &Tile<'_>, run: Run) -> bool {
+pub(in crate::memory) unsafe fn run_transposed(tile: &Tile<'_>, run: TileFn) -> bool {
     let (inner, size) = (tile.inner, tile.size as isize);
     let large = transposes_updates(tile.size) && inner.len.min(tile.offsets.len()) >= MIN_SIDE;
     let far = |step: isize| step.unsigned_abs() >= LINE;
@@ -85,7 +84,7 @@ pub(in crate::memory) unsafe fn run_transposed(tile: &Tile<'_>, run: Run) -> boo
 /// That of [`transposed`].
 #[allow(unsafe_code)]
 #[inline(never)]
-unsafe fn by_size(tile: &Tile<'_>, run: Run, swapped: bool) {
+unsafe fn by_size(tile: &Tile<'_>, run: TileFn, swapped: bool) {
     // SAFETY: the caller's promise.
     unsafe {
         match tile.size {
@@ -107,7 +106,7 @@ unsafe fn by_size(tile: &Tile<'_>, run: Run, swapped: bool) {
 /// # Safety
 /// That of [`run_by_rows`], for elements of `N` bytes, of which `M` make 16, and such a tile.
 #[allow(unsafe_code)]
-unsafe fn transposed<const N: usize, const M: usize>(tile: &Tile<'_>, run: Run, swapped: bool) {
+unsafe fn transposed<const N: usize, const M: usize>(tile: &Tile<'_>, run: TileFn, swapped: bool) {
     let mut buffer = [MaybeUninit::<[u8; ROW_BYTES]>::uninit(); ROWS];
     let mut offsets = [0; ROWS];
     let (inner, mut part) = (tile.inner, *tile);

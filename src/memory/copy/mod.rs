@@ -24,8 +24,8 @@ pub(crate) use transfer::Transfer;
 
 use super::combine::run_transposed;
 use super::cpu;
-use super::indices::elements::{self, Action, Elements, Single, SingleRun};
-use super::tile::{Kernel, Places, Tile};
+use super::indices::elements::{self, Action, Elements, Single, SingleFn};
+use super::tile::{Kernel, Places, Tile, TileFn};
 use super::walk::{Loop, Walk};
 use crate::threshold::threshold;
 
@@ -56,9 +56,6 @@ impl Way {
         if is_plain::<T>() { Way::Bytes } else { Way::Clone(clone::clones::<T, GATHER>()) }
     }
 }
-
-/// A function that copies the elements of a tile.
-type TileFn = unsafe fn(&Tile<'_>);
 
 /// A kernel that copies each selected element to its place in the listed array.
 pub(super) struct Gather {
@@ -157,7 +154,7 @@ impl Copier {
 
     /// The function that copies single elements while their indices are resolved, for plain elements
     /// of up to 8 bytes: from the selected to the listed array if `GATHER`, else back.
-    fn single_function<const GATHER: bool>(&self) -> Option<SingleRun> {
+    fn single_function<const GATHER: bool>(&self) -> Option<SingleFn> {
         match (&self.way, self.size) {
             (Way::Bytes, 1) => Some(elements::copy::<1, GATHER>),
             (Way::Bytes, 2) => Some(elements::copy::<2, GATHER>),

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::Run;
 use crate::memory::cpu;
 use crate::memory::plan::Listed;
-use crate::memory::tile::{Planned, PlannedRun};
+use crate::memory::tile::{Planned, PlannedFn};
 use crate::threshold::threshold;
 
 /// Number of elements that are prefetched at once.
@@ -36,7 +36,7 @@ impl Run<'_> {
 
     /// The kernel for positions of a plan, if there is one and this is a walk over single elements that
     /// are dense in both arrays.
-    fn planned_kernel(&self) -> Option<PlannedRun> {
+    fn planned_kernel(&self) -> Option<PlannedFn> {
         let walk = self.walk;
         let ([entries], [.., last]) = (walk.nest(), &walk.components[..]) else { return None };
         let steps = [last.step, entries.step.listed];
@@ -46,7 +46,7 @@ impl Run<'_> {
 
     /// Runs the kernel for these positions, which are those of `entries`, or, if that is `None`, of
     /// the entries 0, 1, 2, ...
-    fn planned_elements(&self, kernel: PlannedRun, positions: &[u32], entries: Option<&[u32]>) {
+    fn planned_elements(&self, kernel: PlannedFn, positions: &[u32], entries: Option<&[u32]>) {
         let (walk, far) = (self.walk, self.walk.is_far());
         let long = cpu::is_long(walk.entries().saturating_mul(size_of::<u32>() + self.size));
         let selected = self.selected.wrapping_offset(walk.base.selected);

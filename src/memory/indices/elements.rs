@@ -68,7 +68,7 @@ impl Action {
 ///
 /// # Safety
 /// The invariant of [`Elements`] holds, for elements of the size that the function was made for.
-pub(in crate::memory) type SingleRun = unsafe fn(&Elements<'_>) -> bool;
+pub(in crate::memory) type SingleFn = unsafe fn(&Elements<'_>) -> bool;
 
 /// The integer type as which the numbers of indices are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,7 +177,7 @@ impl Indices<'_> {
 /// Copies elements of `N` bytes: from the selected to the listed array if `GATHER`, else back.
 ///
 /// # Safety
-/// That of [`SingleRun`].
+/// That of [`SingleFn`].
 #[allow(unsafe_code)]
 pub(in crate::memory) unsafe fn copy<const N: usize, const GATHER: bool>(
     elements: &Elements<'_>,

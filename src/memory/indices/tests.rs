@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use ndarray::ArrayView1;
 
-use super::elements::{self, Ahead, BLOCK, Beside, Elements, SingleRun};
+use super::elements::{self, Ahead, BLOCK, Beside, Elements, SingleFn};
 use super::resolve::{all_inside, resolve};
 use super::short_runs::{Joined, ShortRuns};
 use super::{
@@ -160,7 +160,7 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
     } else {
         all.fill(none);
     }
-    let run: SingleRun = match (size, gather) {
+    let run: SingleFn = match (size, gather) {
         (2, true) => elements::copy::<2, true>,
         (2, false) => elements::copy::<2, false>,
         (4, true) => elements::copy::<4, true>,
@@ -291,7 +291,7 @@ fn short_runs_of_rows() {
         let (mut selected, mut listed) = (values.clone(), vec![0; rows * run]);
         let loops = [run_of(run, 4 * beside as isize)];
         let runs = ShortRuns::of(&loops, 4 * width as isize).unwrap();
-        let copy = |single: SingleRun, selected: &mut [u32], listed: &mut [u32]| {
+        let copy = |single: SingleFn, selected: &mut [u32], listed: &mut [u32]| {
             let elements = Elements {
                 indices: indices.as_ptr().cast(),
                 width: elements::Width::I64,

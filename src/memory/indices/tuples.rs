@@ -207,7 +207,7 @@ impl Visit for CopyElements {
 }
 
 /// Copies single elements that tuples select, while the tuples are resolved: what a
-/// [`SingleRun`](super::elements::SingleRun) does for indices of one number. Returns whether all
+/// [`SingleFn`](super::elements::SingleFn) does for indices of one number. Returns whether all
 /// elements are copied as the policy says.
 ///
 /// # Safety

@@ -5,7 +5,7 @@ use super::kinds::Wide;
 use super::runs::{STAGE, Stage, contiguous};
 use crate::memory::combine::apply::elements;
 use crate::memory::copy::rows;
-use crate::memory::indices::elements::{Action, BLOCK, Elements, Single, SingleRun};
+use crate::memory::indices::elements::{Action, BLOCK, Elements, Single, SingleFn};
 use crate::memory::tile::{Kernel, NextIndices, Places, Steps, Tile};
 use crate::memory::walk::Offsets;
 use crate::threshold::threshold;
@@ -92,7 +92,7 @@ impl AddToSlots<'_> {
     ///
     /// # Safety
     /// That of [`Kernel::run_single`]; `add` is that of [`Wide::add_single`].
-    unsafe fn add_single(&self, add: SingleRun, elements: &Elements<'_>) -> bool {
+    unsafe fn add_single(&self, add: SingleFn, elements: &Elements<'_>) -> bool {
         let (wide, size) = (self.0, self.0.addend());
         if wide.adds_elements() {
             // SAFETY: the caller's promise.

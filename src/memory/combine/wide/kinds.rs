@@ -14,15 +14,15 @@
 //! All of these functions take contiguous elements; the code that copies others
 //! to and from contiguous buffers is compiled once (`runs.rs`).
 
-use super::super::kernels::{self, Run};
+use super::super::kernels;
 #[cfg(feature = "half")]
 use super::in_order::Accumulator;
 use super::integers::{self, Integer};
 use super::rows::Rows;
 use super::slots;
-use crate::memory::indices::elements::SingleRun;
+use crate::memory::indices::elements::SingleFn;
 #[cfg(feature = "half")]
-use crate::memory::tile::Tile;
+use crate::memory::tile::{Tile, TileFn};
 use crate::reduction::{Divide, Reduction, Running, Widened};
 
 /// Converts `len` elements (first pointer) to values (second pointer).
@@ -65,7 +65,7 @@ impl Quotients {
 /// The function that combines a tile of targets with their only updates.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OnceRun {
-    pub(in crate::memory::combine) run: Run,
+    pub(in crate::memory::combine) run: TileFn,
     /// [`Kernel::cost_factor`](crate::memory::tile::Kernel::cost_factor).
     pub(in crate::memory::combine) cost_factor: u64,
 }
@@ -101,9 +101,9 @@ pub(crate) struct Wide {
     pub(super) lift: Option<(LiftFn, DivideFn)>,
     /// Whether `add` adds slots to slots; else it adds values to slots.
     pub(super) adds_slots: bool,
-    pub(super) add: Run,
+    pub(super) add: TileFn,
     /// The same for single values, each index being resolved just before it is used.
-    pub(super) add_single: Option<SingleRun>,
+    pub(super) add_single: Option<SingleFn>,
     /// The first bytes of an empty slot; its other bytes are zeros.
     pub(super) empty: [u8; 4],
     /// Divides the sums of a row, for means whose updates are counted by rows; none where slots

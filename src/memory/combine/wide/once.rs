@@ -8,9 +8,8 @@ use super::halves::{Bf16, Format, f16_format};
 use super::in_order::Accumulator;
 use super::kinds::{InOrderRun, OnceRun};
 use crate::memory::combine::apply::elements;
-use crate::memory::combine::kernels::Run;
 use crate::memory::combine::rows::{self, Combine};
-use crate::memory::tile::Tile;
+use crate::memory::tile::{Tile, TileFn};
 use crate::reduction::Reduction;
 
 /// A type of half precision, whose targets can be combined with their only updates.
@@ -29,7 +28,7 @@ macro_rules! once {
     ($($half:ty: $run:ident, $in_order:ident, $cost_factor:literal;)*) => {$(
         impl CombineOnce for $half {
             fn once(reduction: Reduction) -> Option<OnceRun> {
-                let run: Run = match reduction {
+                let run: TileFn = match reduction {
                     Reduction::Sum => $run::<Add>,
                     Reduction::Sub => $run::<Subtract>,
                     Reduction::Prod => $run::<Multiply>,
