@@ -174,7 +174,9 @@ impl Panels {
         let mut last = width;
         last[at] = divided.len - (neighbours - 1) * width[at];
         let mut around = loops.others.clone();
-        around.retain(|level| at == 1 || *level != divided);
+        if let (0, Some(place)) = (at, around.iter().position(|level| *level == divided)) {
+            around.remove(place);
+        }
         let step = Offsets::ZERO.after(width[at], divided.step);
         around.push(Loop { len: neighbours, step, entries: false });
         let packed = axis.len.saturating_mul(lanes.len * iterations(&loops.others));

@@ -206,7 +206,7 @@ impl Scattering<'_> {
     }
 
     /// Whether all entries are resolved before the first is used, on any number of threads: loops
-    /// over entries are not split between threads.
+    /// over entries are not split between threads, unless their indices are sorted and in bounds.
     fn is_chunk(&self, walk: &Walk) -> bool {
         walk.is_at_once(self.updates.layout().size())
             || (walk.loops.iter().all(|level| level.entries) && is_chunk(&walk.loops))
@@ -364,7 +364,7 @@ impl<'p> Pass<'p> {
         let mut counts = combine::Counts::new(&walk.loops, &walk.components, known)?;
         let Some(slots) = counts.uncounted() else { return Ok(Some(counts)) };
         let counting = (counts.loops.clone(), counts.components.clone());
-        let (counted, _) = Walk::new(counting.0, counting.1, Order::Selected(0));
+        let (counted, rest) = Walk::new(counting.0, counting.1, Order::Selected(0));
         let update = 1_u32;
         let arrays = (slots, (&raw const update).cast());
         let indices = (Some(self.indices), self.policy);
@@ -373,7 +373,9 @@ impl<'p> Pass<'p> {
         // place of the target's (`Counts::loops`), the counts are borrowed exclusively, and
         // all steps in the updates are 0, so that one value serves as all of them.
         #[allow(unsafe_code)]
-        let accepted = unsafe { run(&counted, indices, arrays, size_of::<u32>(), &kernel) };
+        let accepted = std::iter::once(&counted)
+            .chain(rest.as_deref())
+            .all(|walk| unsafe { run(walk, indices, arrays, size_of::<u32>(), &kernel) });
         Ok(accepted.then_some(counts))
     }
 

@@ -7,10 +7,12 @@ mod examples;
 mod folds;
 mod forms;
 mod formulas;
+mod nothing;
 mod onnx;
 mod panels;
 mod repeats;
 mod rows_apart;
 mod runs;
+mod sorted;
 #[cfg(feature = "rayon")]
 mod threads;

@@ -150,3 +150,31 @@ fn one_update_for_tuples<A: Reduce>() {
         assert_same(&repeated, &expected);
     }
 }
+
+/// Means in lanes with indices of their own, which lie a power of two apart in memory: the loops over
+/// them run in tiles, which do not divide all numbers of lanes.
+#[test]
+fn means_of_lanes_whose_indices_lie_apart() {
+    for batches in [65, 66, 127, 9] {
+        let (others, targets, row, updates) = (20, 8, 8, 4);
+        let kind = Kind::Slices { axis: 2, batch_dims: 2 };
+        let mut numbers = Numbers(batches as u64);
+        // Of (others, updates, batches).
+        let memory = ArrayD::from_shape_simple_fn(&[others, updates, 128][..], || {
+            numbers.below(targets) as i64
+        });
+        let indices = memory.slice_axis(Axis(2), (..batches).into()).permuted_axes(&[2, 0, 1][..]);
+        let shape = [batches, others, targets, row];
+        let data: ArrayD<f32> = array_of(&shape, 1);
+        let listed: ArrayD<f32> = array_of(&[batches, others, updates, row], 2);
+        let how =
+            Reducing { reduction: Reduction::Mean, use_init_val: true, mode: OutOfBounds::Error };
+        let wide = indices.mapv(i128::from);
+        let expected = oracle::reduce_of(kind, &data, &wide, &listed, &how).unwrap();
+        let means = calls::reduced(kind, &data.view(), &indices, &listed.view(), &how).unwrap();
+        assert_same(&settled(Reduction::Mean, &means), &settled(Reduction::Mean, &expected));
+        let mut target = data.clone();
+        calls::reduce(kind, &mut target.view_mut(), &indices, &listed.view(), &how).unwrap();
+        assert_same(&settled(Reduction::Mean, &target), &settled(Reduction::Mean, &expected));
+    }
+}

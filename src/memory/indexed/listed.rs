@@ -36,6 +36,7 @@ impl Run<'_> {
 
     /// The offset that an entry of the walk's first run `run` selects.
     pub(super) fn target(&self, run: &Loop, entry: usize) -> isize {
+        assert!(entry < run.len, "an entry beyond the run");
         let mut slots = [[MaybeUninit::uninit(); 1]; 4];
         let mut buffers = Buffers::new(&mut slots);
         let at = self.walk.base.after(entry, run.step).indices;

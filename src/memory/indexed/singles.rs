@@ -128,11 +128,13 @@ impl Run<'_> {
     /// Whether the indices of a run are sorted and [dense](are_dense), judged by a sample.
     fn are_dense(&self, run: &Loop) -> bool {
         const SAMPLES: usize = 64;
-        if !self.indices.is_some_and(|indices| indices.begin_sorted(self.walk)) {
+        if run.len < 2 || !self.indices.is_some_and(|indices| indices.begin_sorted(self.walk)) {
             return false;
         }
-        let gaps = (0..SAMPLES).map(|sample| {
-            let first = parallel::share(run.len - 1, SAMPLES, sample).start;
+        let pairs = run.len - 1;
+        let samples = SAMPLES.min(pairs);
+        let gaps = (0..samples).map(|sample| {
+            let first = parallel::share(pairs, samples, sample).start;
             self.target(run, first).abs_diff(self.target(run, first + 1))
         });
         are_dense(gaps, self.size)

@@ -17,9 +17,11 @@ const FIRST: usize = 32;
 
 impl Indices<'_> {
     /// Whether the indices of a walk are sorted, so that the entries of each target are contiguous:
-    /// `0 <= indices[0] <= indices[1] <= ...`, or tuples in bounds in the order of their targets. False
-    /// unless each index is an entry of the walk's only loop over entries. The scan ends soon after the
-    /// first index that is less than the one before.
+    /// `0 <= indices[0] <= indices[1] <= ...`, or tuples in the order of their targets. False unless each
+    /// index is an entry of the walk's only loop over entries, and if the policy refuses one of them: then
+    /// parts of the entries, each of which finds out only about its own, would write before, and those out
+    /// of bounds would be written at the front of the axis. The scan ends soon after the first index that
+    /// is less than the one before.
     pub(in crate::memory) fn are_sorted(&self, walk: &Walk, policy: Policy) -> bool {
         let [entries] = walk.nest() else { return false };
         // Under these policies different indices select different targets.
@@ -38,7 +40,13 @@ impl Indices<'_> {
         // SAFETY: the lane is a loop of the walk over the indices' own axes, which stays in them.
         #[allow(unsafe_code)]
         unsafe {
-            (self.sorted && all) || self.lane_sorted((first, step), entries.len, &walk.components)
+            if self.sorted && all {
+                return true;
+            }
+            let last = first.wrapping_add(step.wrapping_mul(entries.len as isize - 1));
+            let inside = || self.value(last) < walk.components[0].len as i128;
+            self.lane_sorted((first, step), entries.len, &walk.components)
+                && (policy == Policy::Skip || inside())
         }
     }
 

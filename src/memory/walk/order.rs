@@ -18,6 +18,8 @@ use crate::memory::indices::CHUNK;
 use crate::parallel;
 use crate::threshold::threshold;
 
+const LEFT_OUT: &str = "tiles leave iterations out";
+
 /// The array whose strides decide the order of the loops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::memory) enum Order {
@@ -236,13 +238,21 @@ impl Walk {
             Order::Listed(_) => keys,
             Order::Selected(_) => keys.or_apart(&self.loops),
         };
+        // Modulo the numbers of a `usize`: elements of no size may be more.
+        let count =
+            |loops: &[Loop]| loops.iter().fold(1, |all: usize, it| all.wrapping_mul(it.len));
+        let all = count(&self.loops);
         let tiling = tile(&mut self.loops, keys, order);
         let joins = !order.scatters();
         self.assign_roles(joins);
-        let tiling = tiling.filter(|tiling| tiling.remainder > 0)?;
+        let Some(tiling) = tiling.filter(|tiling| tiling.remainder > 0) else {
+            assert_eq!(count(&self.loops), all, "{LEFT_OUT}");
+            return None;
+        };
         let mut loops = self.loops.clone();
         loops[tiling.tile].len = tiling.remainder;
         let tiles = loops.remove(tiling.tiles);
+        assert_eq!(count(&self.loops).wrapping_add(count(&loops)), all, "{LEFT_OUT}");
         let mut remainder = Walk::of(loops, self.components.clone());
         remainder.base = Offsets::ZERO.after(tiles.len, tiles.step);
         remainder.assign_roles(joins);

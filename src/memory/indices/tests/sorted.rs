@@ -29,6 +29,12 @@ fn entries_that_are_sorted() {
         assert!(!sorted(&[0, 3, 2, 5, 5, 9], &all, policy));
         assert!(!sorted(&[-1, 0, 3, 5, 5, 9], &all, policy), "it may be the last");
     }
+    // A part of the entries would be written before another finds the index out of bounds, and that one
+    // would be written at the front, which is the first part's.
+    for beyond in [20, 21, i32::MAX] {
+        assert!(!sorted(&[0, 0, 3, 5, 5, beyond], &all, Policy::Refuse));
+        assert!(sorted(&[0, 0, 3, 5, 5, beyond], &all, Policy::Skip), "it selects nothing");
+    }
     // By these policies several indices select one target.
     assert!(!sorted(&ids, &all, Policy::Clip));
     assert!(!sorted(&ids, &all, Policy::Wrap));

@@ -96,12 +96,16 @@ impl Conflict {
             loops.extend(entries);
             return None;
         }
+        // One loop each, although others may be equal.
+        let take = |loops: &mut Loops, taken: Loop| {
+            let place = loops.iter().position(|level| *level == taken);
+            place.map(|place| loops.remove(place))
+        };
+        take(loops, sequence);
+        let moved = if innermost.entries { None } else { take(loops, innermost) };
         let near = |level: &Loop| level.entries && keys.selected(level) < LINE;
-        let moves = |level: &Loop| *level == innermost && !level.entries;
-        let mut within: Loops = loops.iter().copied().filter(|l| !near(l) && !moves(l)).collect();
-        within.retain(|level| *level != sequence);
-        within.extend(Some(innermost).filter(moves));
-        let entries: Loops = loops.drain(..).filter(near).collect();
+        let (entries, mut within): (Loops, Loops) = loops.drain(..).partition(near);
+        within.extend(moved);
         within.extend_from_slice(&entries);
         let lists = iterations(&entries) * if sequence.reads_indices() { 2 } else { 1 };
         let lines = lines_in_l1(keys.listed(&sequence)) / 2;
