@@ -6,7 +6,8 @@ use super::kinds::{NarrowFn, WidenFn};
 use super::rows::{FoldRow, Row, RowAccumulator, RowParams, SHORT_BLOCK, fold_row, map_array};
 use super::runs::map_run;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-use crate::memory::cpu::{self, widely};
+use crate::memory::cpu;
+use crate::memory::cpu::widely;
 
 /// A type of half precision, whose reductions accumulate in `f32`.
 pub(crate) trait Half: Copy + 'static {

@@ -22,7 +22,8 @@ use super::rows::Rows;
 use super::slots;
 use crate::memory::indices::elements::SingleFn;
 #[cfg(feature = "half")]
-use crate::memory::tile::{Tile, TileFn};
+use crate::memory::tile::Tile;
+use crate::memory::tile::TileFn;
 use crate::reduction::{Divide, Reduction, Running, Widened};
 
 /// Converts `len` elements (first pointer) to values (second pointer).
