@@ -168,6 +168,9 @@ impl Run<'_> {
     /// Runs a part of the walk.
     #[inline(never)]
     fn part(&self, part: &Part) {
+        if part.is_empty() {
+            return;
+        }
         let mut slots = [[MaybeUninit::uninit(); CHUNK]; 4];
         let mut buffers = Buffers::new(&mut slots);
         let walk = self.walk;

@@ -223,3 +223,30 @@ fn sums_as_the_built_in_one() -> Result<()> {
     assert!(folded == summed);
     Ok(())
 }
+
+/// Elements so large that several threads share the work of a few thousand: each update is folded once,
+/// into targets too few to be shared out, and in fewer lanes than there are parts.
+#[test]
+fn large_elements_are_folded_once() {
+    let count = if cfg!(miri) { 20 } else { 2000 };
+    for (lanes, elements) in [(1, 4), (2, 40)] {
+        let updates = Array2::from_elem((lanes, count), [1_u64; 1024]);
+        let indices = Array2::from_shape_fn((lanes, count), |(_, k)| (k % elements) as i64);
+        let sums = crate::common::here_and_on_pools(|| {
+            let calls = AtomicUsize::new(0);
+            let mut target = Array2::from_elem((lanes, elements), [0_u64; 1024]);
+            let fold = |held: &mut [u64; 1024], update: &[u64; 1024]| {
+                calls.fetch_add(1, Ordering::Relaxed);
+                held[0] += update[0];
+            };
+            target.scatter_elements_fold(&indices, &updates, 1, fold).unwrap();
+            let mut line = Array1::from_elem(elements, [0_u64; 1024]);
+            line.scatter_fold(&indices.row(0), &updates.row(0), 0, fold).unwrap();
+            let sum = |held: &[u64; 1024]| held[0] as usize;
+            let sums: usize = target.iter().chain(&line).map(sum).sum();
+            (calls.into_inner(), sums)
+        });
+        let all = (lanes + 1) * count;
+        assert!(sums.iter().all(|&sum| sum == (all, all)), "{sums:?}, not {all}");
+    }
+}

@@ -59,6 +59,14 @@ impl Part {
         }
     }
 
+    /// Whether the part has no iteration. Kernels may not find that out: those of single elements take
+    /// the other loops for one iteration each.
+    pub(super) fn is_empty(&self) -> bool {
+        let Part { shared, outer, entries, band, inner, targets: _ } = self;
+        let no_band = band.as_ref().is_some_and(|(_, range)| range.is_empty());
+        shared.is_empty() || outer.is_empty() || entries.is_empty() || inner.is_empty() || no_band
+    }
+
     /// Part number `part` of `parts` equal parts.
     pub(super) fn of(walk: &Walk, cut: Cut, parts: usize, part: usize) -> Self {
         let mut all = Part::whole(walk);

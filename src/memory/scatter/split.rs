@@ -246,8 +246,8 @@ fn split(walk: &Walk, row: usize, max_parts: usize) -> Split {
     if only_entries && search_pays(walk, row) && many {
         return Split::Targets { search: true };
     }
-    // Each piece of a row is still long.
-    let pieces = row / threshold(2 << 10, 300);
+    // Each piece of a row is still long, and has an element.
+    let pieces = walk.inner.len.min(row / threshold(2 << 10, 300));
     match lens.into_iter().chain([(Cut::Inner, pieces)]).max_by_key(|(_, len)| *len) {
         Some((cut, len)) if len > 1 => Split::Loops((cut, max_parts.min(len))),
         _ => Split::Targets { search: false },
