@@ -246,8 +246,7 @@ fn bands(walk: &Walk) -> usize {
 /// Which loop to cut, and in how many parts, at most `parts`, for rows of `row` bytes: the
 /// outermost loop that is long enough, or else the longest.
 ///
-/// There are no more parts than the loop has iterations: where the walk has no loop of this kind,
-/// a part would not find out from it that it has no iterations.
+/// There are no more parts than the loop has iterations: the others would have none.
 #[inline(never)]
 fn cut(walk: &Walk, row: usize, parts: usize) -> (Cut, usize) {
     /// The least size in bytes of rows that are cut: kernels for shorter rows are specialised for

@@ -279,7 +279,7 @@ impl Run<'_> {
         };
         tile.outer.len = part.outer.len();
         tile.inner.len = part.inner.len();
-        if tile.offsets.is_empty() || part.shared.is_empty() {
+        if tile.offsets.is_empty() {
             return;
         }
         let Some(run) = chunk.tiles.filter(|_| part.targets.is_none()) else {

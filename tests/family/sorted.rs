@@ -13,7 +13,10 @@ fn few_sorted_indices_of_which_the_last_is_out_of_bounds() {
     let updates = Array1::from_elem(count, [1.0_f32; 1024]);
     let mut indices = Array::from_iter(0..count as i64);
     indices[count - 1] = count as i64;
-    let is_named = |done: Result<(), Error>| matches!(done, Err(Error::IndexOutOfBounds { position, .. }) if position == [count - 1]);
+    let is_named = |done: Result<(), Error>| match done {
+        Err(Error::IndexOutOfBounds { position, .. }) => position == [count - 1],
+        _ => false,
+    };
     let untouched = here_and_on_pools(|| {
         let mut target = Array1::from_elem(count, [0.0_f32; 1024]);
         let written = target.scatter_inplace(&indices, &updates, Scatter::along(0));
