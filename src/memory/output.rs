@@ -128,11 +128,8 @@ fn with_layout<T, D: Dimension>(
         return Ok(unsafe { Array::from_shape_vec_unchecked(shape.strides(row_major), elements) });
     };
     let lengths = shape.clone();
-    let mut magnitudes = shape.clone();
-    for (magnitude, stride) in magnitudes.slice_mut().iter_mut().zip(strides) {
-        *magnitude = stride.unsigned_abs();
-    }
-    let array = Array::from_shape_vec(shape.strides(magnitudes), elements);
+    let packed = in_order(&shape, strides);
+    let array = Array::from_shape_vec(shape.strides(packed), elements);
     // Does not fail: only a shape that does not match its elements is refused.
     let mut array = array.map_err(|_| Error::SizeOverflow {
         shape: lengths.slice().to_vec(),
@@ -142,6 +139,21 @@ fn with_layout<T, D: Dimension>(
         array.invert_axis(ndarray::Axis(axis));
     }
     Ok(array)
+}
+
+/// The strides of a contiguous array of `shape`, whose lengths are not 0, with axes in the order of `strides`:
+/// inside each axis are those with shorter strides, and of equal ones the later.
+fn in_order<D: Dimension>(shape: &D, strides: &[isize]) -> D {
+    let mut packed = shape.clone();
+    let step = |axis: usize| strides[axis].unsigned_abs();
+    for (axis, stride) in packed.slice_mut().iter_mut().enumerate() {
+        let is_inside = |&(other, _): &(usize, &usize)| {
+            step(other) < step(axis) || step(other) == step(axis) && other > axis
+        };
+        let inside = shape.slice().iter().enumerate().filter(is_inside);
+        *stride = inside.map(|(_, len)| len).product();
+    }
+    packed
 }
 
 /// The number of elements of an array of `shape`; an error where an allocation cannot hold that

@@ -128,3 +128,19 @@ where
         filled(shape, strides, |out| Ok(run(Transfer::new(data, None, out), shifts)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array3, s};
+
+    use super::copy_in_order;
+
+    #[test]
+    fn copies_of_windows_have_their_order() {
+        let data = Array3::from_shape_fn((5, 6, 7), |(i, j, k)| 100 * i + 10 * j + k);
+        let window = data.slice(s![1..4, 2..;-1, ..3]).permuted_axes([2, 0, 1]);
+        let copy = copy_in_order(&window).unwrap();
+        assert_eq!(copy, window);
+        assert_eq!(copy.strides(), [1, 12, -3]);
+    }
+}
