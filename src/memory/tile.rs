@@ -212,11 +212,11 @@ impl<'t> Tile<'t> {
     }
 
     /// Whether more than `part[0] / part[1]` of the offsets in a sample equal the offset before
-    /// them, as those of sorted indices do. False if there are few, with which it does not matter.
+    /// them, as those of sorted indices do. False if there are few `entries`, with which it does not matter.
     #[inline(always)]
-    pub(super) fn repeats(&self, part: [usize; 2]) -> bool {
+    pub(super) fn repeats(&self, entries: usize, part: [usize; 2]) -> bool {
         const FEW: usize = threshold(16, 2);
-        self.offsets.len() >= FEW && samples_repeat(self.offsets, part)
+        entries >= FEW && samples_repeat(self.offsets, part)
     }
 
     /// The tile with only these entries.

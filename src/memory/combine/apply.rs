@@ -84,13 +84,14 @@ pub(super) unsafe fn apply_alone<A: Copy, U: Copy>(
     tile: &Tile<'_>,
     combine: impl Fn(A, U) -> A + Copy,
 ) {
+    let repeats = || tile.repeats(tile.offsets.len(), [7, 8]);
     // SAFETY: the caller's promise, for each element.
     unsafe {
         match tile.places {
-            Places::Every(step) if tile.repeats([7, 8]) => {
+            Places::Every(step) if repeats() => {
                 runs(tile, |k| step.wrapping_mul(k as isize), combine);
             }
-            Places::Each(places) if tile.repeats([7, 8]) => runs(tile, |k| places[k], combine),
+            Places::Each(places) if repeats() => runs(tile, |k| places[k], combine),
             _ => tile.each(Action::Combine, one(combine)),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::memory::cpu;
 use crate::memory::tile::{Later, Places, Tile, later_slots};
+use crate::threshold::threshold;
 
 /// Prefetch distance of targets: number of rows ahead of the row being combined.
 pub(super) const TARGETS_AHEAD: usize = 16;
@@ -25,6 +26,9 @@ pub(super) const SMALL_BLOCK: usize = 16;
 
 /// Bytes of updates, at most, that are combined with one target between its load and its store.
 const RUN_BYTES: usize = 1 << 10;
+
+/// The fewest iterations and the most entries of each whose branches processors learn to predict.
+const PREDICTED: [usize; 2] = [threshold(8, 2), threshold(64, 8)];
 
 /// How targets of type `A` are combined with updates of type `U`, a few at once.
 pub(super) trait Combine<A, U>: Copy {
@@ -146,8 +150,15 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: im
     let len = tile.inner.len;
     // The end of each run of equal targets is a branch misprediction, which costs more than
     // store-to-load forwarding where runs are short. Where blocks overlap (`len` is no multiple of
-    // `N`), a load waits for two stores, so shorter runs pay, too.
-    if tile.repeats(if len.is_multiple_of(N) { [7, 8] } else { [3, 4] }) {
+    // `N`), a load waits for two stores, so shorter runs pay, too: even two in a run where the same few
+    // entries come in each iteration, which processors learn to predict.
+    let predicted = tile.outer.len >= PREDICTED[0] && tile.offsets.len() <= PREDICTED[1];
+    let repeated = match len.is_multiple_of(N) {
+        true => [7, 8],
+        false if predicted => [1, 5],
+        false => [3, 4],
+    };
+    if tile.repeats(tile.offsets.len().saturating_mul(tile.outer.len), repeated) {
         // SAFETY: the caller's promise.
         return unsafe { runs_of::<A, U, N>(tile, combine) };
     }
