@@ -48,7 +48,7 @@ fn assert_written<A: Value>(
     assert_returned(done.map(|()| target.contents()), expected, of);
 }
 
-fn gathers<A: Value, I: Index>(case: &Case) {
+pub(crate) fn gathers<A: Value, I: Index>(case: &Case) {
     let (kind, mode) = (case.kind, case.gather_mode::<A>());
     let (data, indices) = (case.data::<A>(), case.indices::<I>());
     let wide = I::to_wide(&indices.view());
@@ -146,7 +146,7 @@ fn updates_shape(case: &Case, wide: &ArrayD<i128>) -> Vec<usize> {
         .unwrap_or_else(|_| case.indices.clone())
 }
 
-fn overwrites<A: Value, I: Index>(case: Case) {
+pub(crate) fn overwrites<A: Value, I: Index>(case: Case) {
     let case = case.of_a_scatter();
     let (kind, mode) = (case.kind, case.scatter_mode());
     let (data, indices) = (case.data::<A>(), case.indices::<I>());
@@ -179,7 +179,7 @@ fn overwrites<A: Value, I: Index>(case: Case) {
     }
 }
 
-fn reduces<A: Reduce, I: Index>(case: Case) {
+pub(crate) fn reduces<A: Reduce, I: Index>(case: Case) {
     let case = case.of_a_scatter();
     let (kind, how) = (case.kind, case.reducing());
     let (data, indices) = (case.data::<A>(), case.indices::<I>());
@@ -214,7 +214,7 @@ fn reduces<A: Reduce, I: Index>(case: Case) {
 }
 
 /// A rule whose result depends on the order, of other types than the updates.
-fn folds<A: Value, U: Value, I: Index>(case: Case, rule: fn(&mut A, &U)) {
+pub(crate) fn folds<A: Value, U: Value, I: Index>(case: Case, rule: fn(&mut A, &U)) {
     let case = case.of_a_scatter();
     let (kind, mode) = (case.kind, case.scatter_mode());
     let (data, indices) = (case.data::<A>(), case.indices::<I>());

@@ -1,6 +1,6 @@
 //! Random calls of every kind of index.
 
-use ndarray::{ArrayD, Axis};
+use ndarray::{ArrayD, ArrayView1, Axis};
 use opkernels::OutOfBounds;
 use proptest::prelude::*;
 
@@ -16,6 +16,8 @@ pub(crate) struct Case {
     pub(crate) indices: Vec<usize>,
     pub(crate) mode: u8,
     pub(crate) wild: bool,
+    /// Whether indices of a lane, and first numbers of tuples, are in order.
+    pub(crate) sorted: bool,
     /// Wrong shapes of updates or outputs.
     pub(crate) flaw: u8,
     pub(crate) layouts: [u64; 4],
@@ -53,7 +55,8 @@ fn from_raw((data, lengths, numbers, wild, layouts, seed): Raw) -> Case {
         let Some(longest) = free.clone().max_by_key(|&k| indices[k]) else { break };
         indices[longest] /= 2;
     }
-    Case { kind, data, indices, mode, wild, flaw, layouts, seed }
+    let sorted = layouts[3].is_multiple_of(3);
+    Case { kind, data, indices, mode, wild, sorted, flaw, layouts, seed }
 }
 
 fn slices(
@@ -184,8 +187,12 @@ impl Case {
             usize::try_from(axis).ok().and_then(|axis| self.data.get(axis)).map_or(1, |len| *len)
         };
         let contents = match self.kind {
-            Kind::Slices { axis, .. } | Kind::Elements { axis } => {
-                indices_of::<I>(&self.indices, len(axis), wild, seed)
+            Kind::Slices { axis, .. } => {
+                let last = self.indices.len().saturating_sub(1) as i128;
+                self.in_order(indices_of(&self.indices, len(axis), wild, seed), last, len(axis))
+            }
+            Kind::Elements { axis } => {
+                self.in_order(indices_of(&self.indices, len(axis), wild, seed), axis, len(axis))
             }
             Kind::Tuples { batch_dims } => {
                 let mut all = ArrayD::from_elem(&self.indices[..], I::zero());
@@ -195,7 +202,10 @@ impl Case {
                     for component in 0..*k {
                         let len = len((b + component as i128).max(0));
                         let seed = seed.wrapping_add(component as u64);
-                        let one = indices_of::<I>(outer, len, wild && component == 0, seed);
+                        let mut one = indices_of::<I>(outer, len, wild && component == 0, seed);
+                        if component == 0 {
+                            one = self.in_order(one, outer.len() as i128 - 1, len);
+                        }
                         all.index_axis_mut(Axis(outer.len()), component).assign(&one);
                     }
                 }
@@ -208,6 +218,23 @@ impl Case {
             _ => self.layouts[1],
         };
         input(&contents, layout)
+    }
+
+    /// The indices of an axis of length `len`; those of a sorted case counted from the front, in order along
+    /// `axis` of theirs.
+    fn in_order<I: Index>(&self, indices: ArrayD<I>, axis: i128, len: usize) -> ArrayD<I> {
+        let axis = if axis < 0 { axis + indices.ndim() as i128 } else { axis };
+        let axis = usize::try_from(axis).ok().filter(|&axis| self.sorted && axis < indices.ndim());
+        let Some(axis) = axis else { return indices };
+        let n = len as i128;
+        let mut wide = I::to_wide(&indices);
+        wide.mapv_inplace(|index| if (-n..0).contains(&index) { index + n } else { index });
+        for mut lane in wide.lanes_mut(Axis(axis)) {
+            let mut sorted = lane.to_vec();
+            sorted.sort_unstable();
+            lane.assign(&ArrayView1::from(&sorted));
+        }
+        I::from_wide(&wide)
     }
 
     /// Updates of this shape, or now and then of another, or a single one.

@@ -8,6 +8,7 @@ mod common;
 mod family;
 mod gather;
 mod kinds;
+mod large;
 mod roll;
 mod scatter_elements;
 mod windows;

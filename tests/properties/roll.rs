@@ -8,12 +8,12 @@ use crate::cases::{axis_of, input, shape, target};
 use crate::common::{Laid, Layout, Value, array_of, oracle, same_contents};
 
 #[derive(Debug, Clone)]
-struct Case {
-    data: Vec<usize>,
-    shifts: Vec<i64>,
-    axes: Vec<i64>,
-    layouts: [u64; 3],
-    seed: u64,
+pub(crate) struct Case {
+    pub(crate) data: Vec<usize>,
+    pub(crate) shifts: Vec<i64>,
+    pub(crate) axes: Vec<i64>,
+    pub(crate) layouts: [u64; 3],
+    pub(crate) seed: u64,
 }
 
 fn case() -> impl Strategy<Value = Case> {
@@ -38,7 +38,7 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-fn check<A: Value>(case: &Case) {
+pub(crate) fn check<A: Value>(case: &Case) {
     let Case { shifts, axes, .. } = case;
     let contents = array_of::<A>(&case.data, case.seed);
     let wide: Vec<i128> = axes.iter().map(|&axis| axis.into()).collect();
