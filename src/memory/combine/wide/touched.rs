@@ -121,15 +121,17 @@ impl<'t> Touched<'t> {
         self.buffers.places.push(place);
     }
 
-    /// Runs kernels over targets and updates that have no others, which need no slots.
+    /// Runs kernels over targets and updates that have no others, which need no slots: `pair` gives the
+    /// offset in bytes of a key's target, and of its update.
     ///
     /// # Safety
     /// That of [`push_all`](Self::push_all). All updates that were added have been accumulated, and
     /// the kernels are for elements of the accumulation.
-    pub(super) unsafe fn combine_singles(
+    pub(super) unsafe fn combine_singles<K>(
         &mut self,
         kernels: &[&dyn Kernel],
-        pairs: impl Iterator<Item = (isize, isize)>,
+        keys: &[K],
+        pair: impl Fn(&K) -> (isize, isize),
     ) {
         // Nothing waits to be added (`# Safety`), so these lists are free.
         let TouchedBuffers { slot_offsets: targets, places, .. } = &mut *self.buffers;
@@ -141,7 +143,11 @@ impl<'t> Touched<'t> {
         let by_lane = is_apart(accumulation, &row);
         let (outer, inner) = if by_lane { (steps, once) } else { (once, steps) };
         let far = is_far(accumulation.components, row.len);
-        let combine = |targets: &mut Vec<isize>, places: &mut Vec<isize>| {
+        for keys in keys.chunks(targets.capacity().max(1)) {
+            targets.clear();
+            places.clear();
+            targets.extend(keys.iter().map(|key| pair(key).0));
+            places.extend(keys.iter().map(|key| pair(key).1));
             let entries = (&targets[..], Places::Each(places));
             let tile = Tile {
                 outer,
@@ -153,17 +159,9 @@ impl<'t> Touched<'t> {
             }
             // SAFETY: the caller's promise.
             kernels.iter().for_each(|kernel| unsafe { kernel.run(&tile) });
-            targets.clear();
-            places.clear();
-        };
-        for (target, place) in pairs {
-            if targets.len() == targets.capacity() {
-                combine(targets, places);
-            }
-            targets.push(target);
-            places.push(place);
         }
-        combine(targets, places);
+        targets.clear();
+        places.clear();
     }
 
     /// Accumulates the updates, writes the results to their targets, and starts anew.
