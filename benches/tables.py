@@ -64,6 +64,8 @@ WORK = {
         "roll_windows": "8 x 56 x 56 x 96 along axes 1, 2",
         "roll_4_by_3": "4 x 3 along both axes",
         "roll_columns_of_3": "2M x 3 along axis 1",
+        "roll_planes_of_3": "200,000 x 3 x 3 along axes 1, 2",
+        "roll_both_axes_of_3": "2M x 3 along both axes",
         "roll_columns_of_7": "1M x 7 along axis 1",
         "roll_columns_of_16": "500,000 x 16 along axis 1",
         "roll_cube_20": "20 cubed",

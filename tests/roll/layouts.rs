@@ -252,3 +252,38 @@ fn broadcast_data() {
     data.roll_into([2, 2], [0, 1], &mut out).unwrap();
     assert_eq!(out, expected);
 }
+
+/// Short rows and tiny planes, of which rolls in place move many at once: planes that are contiguous, in
+/// rows apart, in arrays apart; the axes around them turn, too, or stay.
+#[test]
+fn short_rows_in_place() {
+    fn check<A: Value>() {
+        let (row, both, all) = (&[1_i64][..], &[1, 2][..], &[3, 1, 2][..]);
+        let shapes: [(&[usize], &[i64], &[i64]); 11] = [
+            (&[3000, 3], row, &[1]),
+            (&[3000, 3], &[1234, 1], &[0, 1]),
+            (&[1100, 17], &[-1, 16], &[0, 1]),
+            (&[130, 40], &[64, 7], &[0, 1]),
+            (&[1500, 2, 2], row, &[2]),
+            (&[1500, 2, 2], &[1, 1], &[1, 2]),
+            (&[700, 3, 3], all, &[0, 1, 2]),
+            (&[90, 7, 9], both, &[1, 2]),
+            (&[20, 40, 11], &[5, 8], &[0, 2]),
+            (&[6, 30, 2, 5], &[2, 1, 4], &[1, 2, 3]),
+            (&[3, 600, 4], &[1, 300, 1], &[0, 1, 2]),
+        ];
+        for (shape, shifts, axes) in shapes {
+            let data = array_of::<A>(shape, 5);
+            let mut layouts = vec![Layout::standard(shape.len())];
+            layouts.extend([1, 2, 5, 9].map(|number| Layout::from_number(shape.len(), number)));
+            for layout in layouts {
+                assert_rolled(&data, shifts, axes, &layout);
+            }
+        }
+    }
+    check::<u8>();
+    check::<u16>();
+    check::<f32>();
+    check::<[u8; 3]>();
+    check::<u128>();
+}

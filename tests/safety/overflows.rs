@@ -1,9 +1,10 @@
 //! Lengths and strides whose products no integer holds, in arrays that ndarray
 //! permits. Where overflow is checked, as in debug builds, none may happen.
 
-use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, ShapeBuilder, array};
+use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, ShapeBuilder, arr0, array};
 use opkernels::{
-    Error, Gather, GatherExt, OutOfBounds, RollExt, ScatterElements, ScatterElementsExt,
+    Error, Gather, GatherExt, OutOfBounds, RollExt, Scatter, ScatterElements, ScatterElementsExt,
+    ScatterExt,
 };
 
 use crate::common::{REDUCTIONS, settled};
@@ -187,4 +188,15 @@ fn nothings_far_apart_scattered() {
             out.scatter_elements_inplace(&indices, &view, axis).unwrap();
         }
     });
+}
+
+/// A row of one update for all targets has more bytes than a number holds. The index selects nothing, so
+/// that the row is not visited.
+#[test]
+fn one_wide_update_for_far_too_many_targets() {
+    let len = FAR / 2;
+    let mut cells = vec![(); len];
+    let mut target = ArrayViewMut2::from_shape((1, len), &mut cells[..]).unwrap();
+    let skip = Scatter::along(0).out_of_bounds(OutOfBounds::Skip);
+    target.scatter_fold(&[5], &arr0([0_u64; 4]), skip, |(), _| {}).unwrap();
 }

@@ -17,6 +17,10 @@ pub fn workloads() -> Vec<Workload> {
         Workload::new("roll_rows", |take| roll(take, (4096, 4096), &[7], &[0])),
         Workload::new("roll_columns", |take| roll(take, (4096, 4096), &[7], &[1])),
         Workload::new("roll_columns_of_3", |take| roll(take, (2_000_000, 3), &[1], &[1])),
+        Workload::new("roll_planes_of_3", |take| roll(take, (200_000, 3, 3), &[1, 1], &[1, 2])),
+        Workload::new("roll_both_axes_of_3", |take| {
+            roll(take, (2_000_000, 3), &[763_932, 1], &[0, 1]);
+        }),
         Workload::new("roll_columns_of_7", |take| roll(take, (1_000_000, 7), &[3], &[1])),
         Workload::new("roll_columns_of_16", |take| roll(take, (500_000, 16), &[5], &[1])),
         Workload::new("roll_cube_20", |take| cube(take, 20)),

@@ -213,7 +213,7 @@ fn halves<I>(numbers: &[I]) -> (__m256i, __m256i) {
     let load = |k: usize| unsafe { _mm_loadu_si128(address(k)) };
     match (size_of::<I>(), eight) {
         (4, true) => (_mm256_set_m128i(load(4), load(0)), zero),
-        (4, false) => (_mm256_castsi128_si256(load(0)), zero),
+        (4, false) => (_mm256_zextsi128_si256(load(0)), zero),
         (8, true) => {
             let even_pairs = _mm256_castsi256_ps(_mm256_set_m128i(load(4), load(0)));
             let odd_pairs = _mm256_castsi256_ps(_mm256_set_m128i(load(6), load(2)));
@@ -225,7 +225,7 @@ fn halves<I>(numbers: &[I]) -> (__m256i, __m256i) {
             let (even_pairs, odd_pairs) = (_mm_castsi128_ps(load(0)), _mm_castsi128_ps(load(2)));
             let low = _mm_castps_si128(_mm_shuffle_ps::<0b10_00_10_00>(even_pairs, odd_pairs));
             let high = _mm_castps_si128(_mm_shuffle_ps::<0b11_01_11_01>(even_pairs, odd_pairs));
-            (_mm256_castsi128_si256(low), _mm256_castsi128_si256(high))
+            (_mm256_zextsi128_si256(low), _mm256_zextsi128_si256(high))
         }
         _ => unreachable!("numbers of another size"),
     }

@@ -1,7 +1,8 @@
 //! Rolls an array in place.
 //!
-//! The innermost axis, once axes are merged, is the row. The shifts of the axes outside it
-//! permute rows; its own shift rotates each row on the way. The cycles of a permutation are
+//! The innermost axis, once axes are merged, is the row. Short rows, and tiny planes of them, are
+//! rolled first, many at once by way of a buffer (`planes.rs`); what is outside moves longer rows
+//! then. The shifts of the axes outside the row permute rows; its own shift rotates each row on the way. The cycles of a permutation are
 //! disjoint: one row of a cycle is moved to a buffer, each position takes the row of its source
 //! position, and the last position takes the buffered row. So every row is read once and written
 //! once. A row too long for the buffer is rotated first, by swaps of blocks, and then permuted in
@@ -13,6 +14,7 @@
 
 mod cycles;
 mod moves;
+mod planes;
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -22,14 +24,12 @@ use smallvec::SmallVec;
 
 use cycles::{Cycles, RowPosition};
 use moves::{move_elements, move_up, swap};
+use planes::Planes;
 
-use super::blocks::{self, copy_rotated};
 use super::dense::DenseRoll;
 use super::{RolledAxes, RolledAxis};
 use crate::error::Result;
 use crate::memory::alloc::repeated;
-use crate::memory::copy::rows;
-use crate::memory::cpu::widely;
 use crate::memory::strided::StridedMut;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
@@ -40,9 +40,6 @@ const WORK_MEMORY: usize = threshold(256 << 10, 256);
 /// Approximate size in bytes of the chunks that rows are permuted in where they are not rotated
 /// as well: the buffered chunk stays in L1, and work is shared among threads by chunks.
 const ROW_CHUNK: usize = threshold(16 << 10, 64);
-
-/// Largest size in bytes of rows that are rotated many at once.
-const SHORT_ROW_MAX: usize = threshold(2 << 10, 48);
 
 /// Smallest size in bytes of a row that is worth moving by itself: an unshifted innermost axis of
 /// this size is not merged into a shifted axis outside it.
@@ -65,6 +62,27 @@ fn roll(array: &StridedMut<'_>, shifts: &[usize]) -> Result<()> {
     }
     let _call = parallel::Call::begin();
     let RolledAxes { mut axes, start } = RolledAxes::new(shifts, array.layout(), array.layout());
+    let data = array.start().wrapping_offset(start.listed);
+    merge(&mut axes, size);
+    if let Some(planes) = Planes::of(data, &axes, size) {
+        planes.roll()?;
+        let first = axes.len() - planes.axes;
+        axes[first..].iter_mut().for_each(|axis| axis.shift = 0);
+        if axes.iter().all(|axis| axis.shift == 0) {
+            return Ok(());
+        }
+        merge(&mut axes, size);
+    }
+    let Some(row) = axes.pop() else { return Ok(()) };
+    roll_rows(
+        data,
+        axes,
+        StridedRow { len: row.len, shift: row.shift, stride: row.to_stride, size },
+    )
+}
+
+/// Merges axes of an array whose elements have `size` bytes.
+fn merge(axes: &mut SmallVec<[RolledAxis; 6]>, size: usize) {
     let separate_len = SEPARATE_ROW_MIN.div_ceil(size);
     // Unshifted axes merge with each other first, so that rows are as long as possible.
     axes.dedup_by(|inner, outer| outer.shift == 0 && inner.merge_into(outer));
@@ -72,14 +90,28 @@ fn roll(array: &StridedMut<'_>, shifts: &[usize]) -> Result<()> {
         let stays_separate = outer.shift != 0 && inner.len >= separate_len;
         !stays_separate && inner.merge_into(outer)
     });
-    let Some(row) = axes.pop() else { return Ok(()) };
-    let data = array.start().wrapping_offset(start.listed);
-    let row = StridedRow { len: row.len, shift: row.shift, stride: row.to_stride, size };
+}
+
+/// The same axis without a shift.
+fn unshifted(axis: &RolledAxis) -> RolledAxis {
+    RolledAxis { shift: 0, ..*axis }
+}
+
+/// The most parts whose buffers of `bytes` bytes, or of a chunk, take no more than [`WORK_MEMORY`].
+fn max_parts(bytes: usize) -> usize {
+    parallel::threads().min(WORK_MEMORY / bytes.max(ROW_CHUNK)).max(1)
+}
+
+/// Rolls the rows of an array, whose element at position 0 of all `axes` is at `data`, along these and
+/// along themselves.
+fn roll_rows(data: *mut u8, axes: SmallVec<[RolledAxis; 6]>, row: StridedRow) -> Result<()> {
+    let size = row.size;
     let permutes = axes.iter().any(|axis| axis.shift != 0);
     let row_count: usize = axes.iter().map(|axis| axis.len).product();
     let cost = Cost::of_bytes(row_count.saturating_mul(row.len).saturating_mul(2 * size));
-    let max_parts = parallel::threads().min(WORK_MEMORY / size.max(ROW_CHUNK)).max(1);
-    let parts = parallel::parts(cost).min(max_parts);
+    let parts = parallel::parts(cost.plus(Cost::of_near(row_count))).min(max_parts(size));
+    // Rows that are not permuted are not cut.
+    let parts = if permutes { parts } else { parts.min(row_count) };
     // Each part has its share of the work memory, and at least a buffer for one element.
     let available = (WORK_MEMORY / parts / size).max(1) * size;
     let roll = Roll { data, axes, row, parts };
@@ -88,14 +120,15 @@ fn roll(array: &StridedMut<'_>, shifts: &[usize]) -> Result<()> {
         available.min(roll.max_buffer_bytes(permutes)) * parts,
     )?;
     if !permutes || row.shift == 0 || row.len * size <= available {
-        return roll.run(permutes, &mut work_memory);
+        roll.run(permutes, &mut work_memory);
+        return Ok(());
     }
     // Rows are too long for the buffer: they are rotated at their positions, then permuted.
-    let unshifted = |axis: &RolledAxis| RolledAxis { shift: 0, ..*axis };
     let rotation = Roll { axes: roll.axes.iter().map(unshifted).collect(), ..roll };
-    rotation.run(false, &mut work_memory)?;
+    rotation.run(false, &mut work_memory);
     Roll { axes: roll.axes, row: StridedRow { shift: 0, ..row }, ..rotation }
-        .run(true, &mut work_memory)
+        .run(true, &mut work_memory);
+    Ok(())
 }
 
 /// Largest size in bytes of dense arrays that are copied to the stack and rolled from there.
@@ -158,6 +191,13 @@ unsafe impl Sync for Roll {}
 #[allow(unsafe_code)]
 unsafe impl Sync for Buffers {}
 
+impl Buffers {
+    /// The buffer of a part, and its size in bytes.
+    fn of(&self, part: usize) -> (*mut u8, usize) {
+        (self.start.wrapping_add(part * self.bytes), self.bytes)
+    }
+}
+
 impl Roll {
     /// The largest buffer, in bytes, that a part makes use of.
     fn max_buffer_bytes(&self, permutes: bool) -> usize {
@@ -165,21 +205,12 @@ impl Roll {
         match permutes {
             true if shift == 0 => len.min(ROW_CHUNK.div_ceil(size)) * size,
             true => len * size,
-            false if self.short_row_axis().is_some() => len.max(ROW_CHUNK / 2 / size) * size,
             false => shift.min(len - shift).max(1) * size,
         }
     }
 
-    /// The axis just outside the rows, if rows are contiguous and short: where rows are not
-    /// permuted, many of them along this axis are rotated at once.
-    fn short_row_axis(&self) -> Option<RolledAxis> {
-        let StridedRow { len, stride, size, .. } = self.row;
-        let short = len * size <= SHORT_ROW_MAX && stride == size as isize;
-        self.axes.last().copied().filter(|_| short)
-    }
-
     /// Moves all rows; `permutes` tells whether any axis outside them has a shift other than 0.
-    fn run(&self, permutes: bool, work_memory: &mut [MaybeUninit<u8>]) -> Result<()> {
+    fn run(&self, permutes: bool, work_memory: &mut [MaybeUninit<u8>]) {
         let bytes = work_memory.len() / self.parts;
         let buffers = Buffers { start: work_memory.as_mut_ptr().cast(), bytes };
         let cycles = Cycles::new(&self.axes);
@@ -191,29 +222,19 @@ impl Roll {
         };
         let units = cycles.leaders.iter().product::<usize>() * chunks;
         parallel::run(self.parts, &|part| {
-            // Captures the whole struct, which is `Sync`, and not its raw pointer.
-            let buffers = &buffers;
             let units = parallel::share(units, self.parts, part);
-            let buffer = buffers.start.wrapping_add(part * buffers.bytes);
-            if !permutes {
-                // Every cycle is one row.
-                return match self.short_row_axis() {
-                    Some(axis) => {
-                        self.rotate_short_rows(&cycles, axis, units, buffer, buffers.bytes);
-                    }
-                    None => units.for_each(|unit| {
-                        let position = RowPosition::new(&self.axes, &cycles, unit);
-                        self.rotate_row(position.offset, buffer, buffers.bytes);
-                    }),
-                };
-            }
+            let (buffer, bytes) = buffers.of(part);
             for unit in units {
                 let position = RowPosition::new(&self.axes, &cycles, unit / chunks);
-                let elements = parallel::share(len, chunks, unit % chunks);
-                self.move_cycle(position, cycles.len, elements, buffer);
+                if permutes {
+                    let elements = parallel::share(len, chunks, unit % chunks);
+                    self.move_cycle(position, cycles.len, elements, buffer);
+                } else {
+                    // Every cycle is one row.
+                    self.rotate_row(position.offset, buffer, bytes);
+                }
             }
         });
-        Ok(())
     }
 
     /// The address of an element of the row at `offset`.
@@ -263,50 +284,6 @@ impl Roll {
             let to = self.at(position.offset, start);
             move_elements(buffer, after(to, shift, stride), rest, size, [packed, stride]);
             move_elements(after(buffer, rest, packed), to, shift, size, [packed, stride]);
-        }
-    }
-
-    /// Rotates short rows at their positions: as many as the buffer holds are copied there,
-    /// rotated on the way, and then moved back.
-    #[allow(unsafe_code)]
-    fn rotate_short_rows(
-        &self,
-        cycles: &Cycles,
-        axis: RolledAxis,
-        rows: Range<usize>,
-        buffer: *mut u8,
-        buffer_bytes: usize,
-    ) {
-        let StridedRow { len, shift, size, .. } = self.row;
-        let row_bytes = len * size;
-        let row = blocks::Row { len: row_bytes, shift: shift * size };
-        let at_once = (buffer_bytes.min(ROW_CHUNK / 2) / row_bytes).max(1);
-        let mut first = rows.start;
-        while first < rows.end {
-            let count = at_once.min(rows.end - first).min(axis.len - first % axis.len);
-            let from = self.at(RowPosition::new(&self.axes, cycles, first).offset, 0);
-            debug_assert!(count * row_bytes <= buffer_bytes);
-            // SAFETY: the rows are in bounds of the array, since they end with `axis` at the
-            // latest, and are this part's alone. The buffer holds `count` rows (`at_once`), and
-            // one row in any case: a short row takes no more than a part's share of
-            // `WORK_MEMORY` and no more than `max_buffer_bytes`. All elements of these rows are
-            // copied to the buffer, each once, before any is moved back.
-            let rotate = || unsafe {
-                for k in 0..count {
-                    let from = from.wrapping_offset(axis.to_stride.wrapping_mul(k as isize));
-                    copy_rotated(from, buffer.add(k * row_bytes), row);
-                }
-                if axis.to_stride == row_bytes as isize {
-                    rows::run(buffer, from, count * row_bytes);
-                } else {
-                    for k in 0..count {
-                        let to = from.wrapping_offset(axis.to_stride.wrapping_mul(k as isize));
-                        rows::run(buffer.add(k * row_bytes), to, row_bytes);
-                    }
-                }
-            };
-            widely(rotate);
-            first += count;
         }
     }
 

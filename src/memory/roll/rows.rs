@@ -1,5 +1,7 @@
 //! Rolls short contiguous rows: both runs of a row while it is in L1.
 
+use smallvec::SmallVec;
+
 use super::RolledAxis;
 use super::blocks::{self, Row, Share, copy_rotated, for_each_run};
 use crate::memory::copy::Transfer;
@@ -67,6 +69,45 @@ pub(super) fn run(
     let axes = shuffled.as_ref().map_or(outer_axes, |(shuffled, _)| shuffled.outside);
     let cut = Share::cut(axes, parts);
     parallel::run(cut.0, &|part| roll(&Share::of(axes, cut, part)));
+}
+
+/// A roll of contiguous rows on the calling thread, by shuffles where these pay.
+pub(super) struct RowRoll<'a> {
+    outer_axes: &'a [RolledAxis],
+    row: Row,
+    shuffled: Option<(Shuffled<'a>, Pattern)>,
+}
+
+impl<'a> RowRoll<'a> {
+    /// A roll of rows inside these axes, of which the outermost is not shifted.
+    pub(super) fn new(outer_axes: &'a [RolledAxis], row: Row) -> Self {
+        let shuffled = shuffled(outer_axes, row).and_then(Shuffled::pattern);
+        RowRoll { outer_axes, row, shuffled }
+    }
+
+    /// Rolls the rows at `count` positions of the outermost axis.
+    ///
+    /// # Safety
+    /// The rows can be read from `from` on and written from `to` on, are initialised, and do not overlap.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn roll(&self, count: usize, from: *const u8, to: *mut u8) {
+        let counted = |axes: &[RolledAxis]| {
+            let mut axes: SmallVec<[RolledAxis; 6]> = SmallVec::from_slice(axes);
+            axes[0] = RolledAxis { len: count, shift: 0, ..axes[0] };
+            axes
+        };
+        // SAFETY: promised by the caller. What a pattern permutes is contiguous in both arrays along the
+        // innermost of the axes outside (`shuffled`).
+        unsafe {
+            let Some((shuffled, pattern)) = &self.shuffled else {
+                return blocks::roll(&counted(self.outer_axes), &Share::ALL, from, to, self.row);
+            };
+            let outside = counted(shuffled.outside);
+            for_each_run(&outside, &Share::ALL, from, to, &|axis, count, from, to| {
+                shuffled.run(axis, count, from, to, pattern);
+            });
+        }
+    }
 }
 
 /// Whether rows are written by streaming stores.

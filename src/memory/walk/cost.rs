@@ -31,5 +31,5 @@ pub(in crate::memory) fn cost_of_rows(
     size: usize,
 ) -> Cost {
     let apart = if steps == [size as isize; 2] { 0 } else { rows.saturating_mul(row - 1) };
-    Cost::of_bytes(rows.saturating_mul(row * size)).plus(Cost::of_apart(apart))
+    Cost::of_bytes(rows.saturating_mul(row.saturating_mul(size))).plus(Cost::of_apart(apart))
 }
