@@ -135,7 +135,7 @@ fn large_calls() {
     };
     let first = number("LARGE_FIRST").unwrap_or(0);
     let Some(seconds) = number("LARGE_SECONDS") else {
-        (first..first + 40).for_each(|number| run(number, 20_000));
+        (first..first + 200).for_each(|number| run(number, 30_000));
         return;
     };
     let end = Instant::now() + Duration::from_secs(seconds);

@@ -66,7 +66,7 @@ fn roll(array: &StridedMut<'_>, shifts: &[usize]) -> Result<()> {
     merge(&mut axes, size);
     if let Some(planes) = Planes::of(data, &axes, size) {
         planes.roll()?;
-        let first = axes.len() - planes.axes;
+        let first = axes.len() - planes.axes();
         axes[first..].iter_mut().for_each(|axis| axis.shift = 0);
         if axes.iter().all(|axis| axis.shift == 0) {
             return Ok(());

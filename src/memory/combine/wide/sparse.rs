@@ -26,6 +26,8 @@ const MIN_PIECE: [usize; 2] = [threshold(256, 20), threshold(32, 10)];
 /// indices for those of its targets. One thread -> two: 705 `f16` summed into 10M 5.7 -> 9.8 µs, 3300 into
 /// 100,000 18.1 -> 17.7, 9000 into 300,000 54 -> 41, 100,000 into 9M 780 -> 510.
 const MIN_SHARE: usize = threshold(2 << 10, 4);
+/// The most shares: each has room for all updates.
+const MAX_SHARES: usize = 8;
 
 /// Fewest elements of a row with which sorted updates pay to be combined in the target, if some targets
 /// have others: they make a block. 20,000 rows of four `bf16` take 290 µs so, and 220 in slots.
@@ -151,10 +153,14 @@ pub(super) fn fold(accumulation: &Accumulation<'_>, wide: &Wide, lanes: &Loops) 
     // Small arrays never need the wider keys: with small thresholds they have them all the same.
     let spare = threshold(0, 52) as u32;
     let unused_bits = (highest.wrapping_sub(lowest) as usize as u64).leading_zeros();
-    if unused_bits >= bits + spare {
-        sparse.fold::<u64>((lowest, highest), bits)
-    } else {
-        sparse.fold::<u128>((lowest, highest), bits)
+    let fold = |sparse: &Sparse<'_>| match unused_bits >= bits + spare {
+        true => sparse.fold::<u64>((lowest, highest), bits),
+        false => sparse.fold::<u128>((lowest, highest), bits),
+    };
+    match fold(&sparse) {
+        // Nothing was written where memory was refused: each share asks for room for all updates.
+        Err(_) if sparse.shares > 1 => fold(&Sparse { shares: 1, parts: 1, ..sparse }),
+        done => done,
     }
 }
 
@@ -218,7 +224,7 @@ impl<'s> Sparse<'s> {
             _ => None,
         };
         let single = evenly.is_some() && rows * pieces == 1;
-        let shares = if single { parts.min(count / MIN_SHARE).max(1) } else { 1 };
+        let shares = if single { parts.min(count / MIN_SHARE).clamp(1, MAX_SHARES) } else { 1 };
         let parts = parts.min(rows * pieces * shares);
         let once = accumulation.kernels.once(accumulation.reduction, accumulation.init);
         Sparse {

@@ -1,5 +1,8 @@
 //! Rolls of short rows in place, many at once: as many as fit are rolled into a buffer in L1 by the
 //! kernels of rolls from one array to another, and copied back.
+//!
+//! Where axes outside of these rows turn, too, so many positions of them that these fit in the buffer are
+//! a plane, which is rolled along all of its axes.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -18,16 +21,17 @@ use crate::memory::roll::rows::RowRoll;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
-/// Largest size in bytes of rows that are rolled many at once, and of those whose axes outside are not
-/// all in a plane, so that these are rolled afterwards, in a second pass over the array: longer rows take
-/// less time one by one, on the way to their places.
+/// Largest size in bytes of rows that are rolled many at once.
 const SHORT_ROW_MAX: usize = threshold(2 << 10, 48);
+
+/// The same where axes outside the planes are rolled afterwards, in a second pass over the array: longer
+/// rows take less time one by one, on the way to their places.
 const SECOND_PASS_ROW_MAX: usize = threshold(64, 24);
 
 /// Bytes that are rolled at once.
 const GROUP: usize = ROW_CHUNK / 2;
 
-/// Planes: short rows, and axes outside them that are contiguous with them.
+/// Planes: short contiguous rows, and axes outside them.
 ///
 /// Invariant (upheld by the caller of [`Planes::of`]): all positions of the axes and of the row, as
 /// offsets from `data`, are elements of one array, which is borrowed exclusively and is not empty.
@@ -35,13 +39,14 @@ pub(super) struct Planes {
     data: *mut u8,
     /// The axes outside the planes, whose shifts are not those of a plane.
     outside: SmallVec<[RolledAxis; 6]>,
-    /// The axes of a group of planes, outermost first, from the array to a buffer: the innermost of
-    /// `outside`, and the axes of a plane.
+    /// The axes of a group of planes, outermost first, from the array to the buffer, where planes are
+    /// contiguous: the innermost of `outside`, and the axes of a plane.
     group: SmallVec<[RolledAxis; 6]>,
     row: Row,
-    /// The bytes of a plane, and the number of its axes with its rows.
+    /// Bytes of a plane.
     bytes: usize,
-    pub(super) axes: usize,
+    /// Whether groups are contiguous in the array, too.
+    dense: bool,
 }
 
 // SAFETY: each part moves only the elements of its own planes (`Planes::roll`).
@@ -50,39 +55,60 @@ unsafe impl Sync for Planes {}
 
 impl Planes {
     /// The largest planes with a shift of an array whose element at position 0 of all `axes` is at `data`,
-    /// and has `size` bytes; `None` if rows are not contiguous, too long, or not shifted.
+    /// and has `size` bytes; `None` if rows are not contiguous or too long, or planes have no shift.
     pub(super) fn of(data: *mut u8, axes: &[RolledAxis], size: usize) -> Option<Self> {
         let (row, outer) = axes.split_last()?;
         let row_bytes = row.len.saturating_mul(size);
-        if row.shift == 0 || row.to_stride != size as isize || row_bytes > SHORT_ROW_MAX {
+        if row.to_stride != size as isize || row_bytes > SHORT_ROW_MAX {
             return None;
         }
-        let (mut first, mut bytes, mut inside) = (outer.len(), row_bytes, row_bytes);
-        for (number, axis) in outer.iter().enumerate().rev() {
-            if axis.to_stride != inside as isize || inside.saturating_mul(axis.len) > GROUP {
+        let mut plane: SmallVec<[RolledAxis; 6]> = SmallVec::new();
+        // Of the plane so far, and of the axes up to the last one with a shift.
+        let (mut inside, mut dense) = (row_bytes, true);
+        let (mut axes, mut bytes, mut is_dense) = (0, row_bytes, true);
+        for axis in outer.iter().rev() {
+            if inside.saturating_mul(axis.len) > GROUP {
                 break;
             }
+            plane.push(RolledAxis {
+                from_stride: axis.to_stride,
+                to_stride: inside as isize,
+                ..*axis
+            });
+            dense &= axis.to_stride == inside as isize;
             inside *= axis.len;
             if axis.shift != 0 {
-                (first, bytes) = (number, inside);
+                (axes, bytes, is_dense) = (plane.len(), inside, dense);
             }
         }
-        let (outside, plane) = outer.split_at(first);
-        if row_bytes > SECOND_PASS_ROW_MAX && outside.iter().any(|axis| axis.shift != 0) {
+        if row.shift == 0 && axes == 0 {
+            return None;
+        }
+        plane.truncate(axes);
+        let outside = &outer[..outer.len() - axes];
+        let joins = is_dense && outside.last().is_none_or(|axis| axis.to_stride == bytes as isize);
+        let second_pass = outside.iter().any(|axis| axis.shift != 0);
+        if second_pass && (row_bytes > SECOND_PASS_ROW_MAX || !joins) {
             return None;
         }
         let mut outside: SmallVec<[RolledAxis; 6]> = outside.iter().map(unshifted).collect();
         outside.dedup_by(|inner, outer| inner.merge_into(outer));
         let beside = outside.last().copied().unwrap_or(RolledAxis::ONE);
-        let beside = RolledAxis { to_stride: bytes as isize, ..beside };
+        let beside =
+            RolledAxis { from_stride: beside.to_stride, to_stride: bytes as isize, ..beside };
         Some(Planes {
             data,
             outside,
-            group: [beside].into_iter().chain(plane.iter().copied()).collect(),
+            group: [beside].into_iter().chain(plane.into_iter().rev()).collect(),
             row: Row { len: row_bytes, shift: row.shift * size },
             bytes,
-            axes: plane.len() + 1,
+            dense: joins,
         })
+    }
+
+    /// The number of axes of a plane, with that of its rows.
+    pub(super) fn axes(&self) -> usize {
+        self.group.len()
     }
 
     /// Rolls all planes, each by itself.
@@ -97,13 +123,21 @@ impl Planes {
         let mut memory = repeated(MaybeUninit::<u8>::uninit(), at_once * self.bytes * parts)?;
         let buffers = Buffers { start: memory.as_mut_ptr().cast(), bytes: at_once * self.bytes };
         let cycles = Cycles::new(&self.outside);
-        let rolled = RowRoll::new(&self.group, self.row);
+        let there = RowRoll::new(&self.group, self.row);
+        let back = |axis: &RolledAxis| RolledAxis {
+            shift: 0,
+            from_stride: axis.to_stride,
+            to_stride: axis.from_stride,
+            ..*axis
+        };
+        let axes: SmallVec<[RolledAxis; 6]> = self.group.iter().map(back).collect();
+        let back = RowRoll::new(&axes, Row { shift: 0, ..self.row });
         parallel::run(parts, &|part| {
             let share = parallel::share(count, parts, part);
             // SAFETY: no two parts have a plane in common, nor a buffer (`Buffers`).
             #[allow(unsafe_code)]
             widely(|| unsafe {
-                self.roll_share(&cycles, &rolled, share.clone(), buffers.of(part));
+                self.roll_share(&cycles, [&there, &back], share.clone(), buffers.of(part));
             });
         });
         Ok(())
@@ -117,7 +151,7 @@ impl Planes {
     unsafe fn roll_share(
         &self,
         cycles: &Cycles,
-        rolled: &RowRoll<'_>,
+        [there, back]: [&RowRoll<'_>; 2],
         planes: Range<usize>,
         (buffer, room): (*mut u8, usize),
     ) {
@@ -131,14 +165,10 @@ impl Planes {
             // beside them at the latest, and are this thread's (`# Safety`). The buffer holds as many. All
             // of their bytes are copied there, each once, before any is moved back.
             unsafe {
-                rolled.roll(count, start, buffer);
-                if beside.from_stride == bytes as isize {
-                    run(buffer, start, count * bytes);
-                } else {
-                    for k in 0..count {
-                        let to = start.wrapping_offset(beside.from_stride.wrapping_mul(k as isize));
-                        run(buffer.add(k * bytes), to, bytes);
-                    }
+                there.roll(count, start, buffer);
+                match self.dense {
+                    true => run(buffer, start, count * bytes),
+                    false => back.roll(count, buffer, start),
                 }
             }
             first += count;
