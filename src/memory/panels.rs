@@ -72,14 +72,15 @@ struct Transposed<'w> {
 
 impl<'w> Transposed<'w> {
     /// `None` unless each element has an index of its own along a single axis, and the lanes of
-    /// adjacent elements have contiguous indices and listed elements.
+    /// adjacent elements have contiguous indices, and contiguous listed elements or all the same.
     fn of(walk: &'w Walk, size: usize) -> Option<Self> {
         let [axis] = &walk.components[..] else { return None };
         let step = size as isize;
         let lanes =
             walk.loops.iter().find(|level| !level.entries && level.step.selected == step)?;
         let list = walk.loops.iter().find(|level| level.entries)?;
-        let contiguous = list.step.listed == step && list.step.indices.unsigned_abs() < LINE;
+        let contiguous =
+            [0, step].contains(&list.step.listed) && list.step.indices.unsigned_abs() < LINE;
         // Not compared by value: in arrays whose elements overlap, two loops may be equal.
         let is_other = |level: &&Loop| !ptr::eq(*level, lanes) && !ptr::eq(*level, list);
         let others: Loops = walk.loops.iter().filter(is_other).copied().collect();

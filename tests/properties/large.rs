@@ -70,7 +70,9 @@ fn case(numbers: &mut Numbers, most: usize) -> Case {
     });
     let (mode, sorted) = ([0, 0, 0, 4, 1, 2, 3][numbers.below(7)], numbers.once_in(3));
     let (wild, seed) = (numbers.once_in(3), numbers.next());
-    Case { kind, data, indices, mode, wild, sorted, flaw: 255, layouts, seed }
+    // One value for all updates, or one for each.
+    let flaw = if numbers.once_in(6) { 210 } else { 255 };
+    Case { kind, data, indices, mode, wild, sorted, flaw, layouts, seed }
 }
 
 /// Runs call number `number`, of at most about so many elements.

@@ -353,8 +353,9 @@ fn by_hand<T: Number>(
 pub const INDICES: [&str; 10] =
     ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
 
-/// The names of the policies, the default first.
-pub const POLICIES: [&str; 4] = ["error", "fill", "clip", "wrap"];
+/// The names of the policies, the default first; the last is the default with half of the indices
+/// negative, where they are signed.
+pub const POLICIES: [&str; 5] = ["error", "fill", "clip", "wrap", "negative"];
 
 /// Gathers by every index type with every policy, all indices in bounds, named
 /// `policies_<index>_<policy>`.
@@ -364,7 +365,11 @@ pub fn policies() -> Vec<Workload> {
         ($($index:ident)*) => {$(
             for policy in POLICIES {
                 let name = format!("policies_{}_{policy}", stringify!($index)).leak();
-                let make = |bits: u64| (bits % 100) as $index;
+                let make: fn(u64) -> $index = match policy {
+                    "negative" if $index::MIN == 0 => continue,
+                    "negative" => |bits| (bits % 100) as $index - 100 * (bits >> 32 & 1) as $index,
+                    _ => |bits| (bits % 100) as $index,
+                };
                 all.push(Workload::new(name, move |take| gather(take, policy, make)));
             }
         )*};
@@ -376,7 +381,9 @@ pub fn policies() -> Vec<Workload> {
 fn gather<I: IndexInteger + Send + Sync>(take: Take<'_>, policy: &str, make: fn(u64) -> I) {
     let data = floats(100);
     let idx: Array1<I> = array(100_000, make);
-    let position = |index: &I| index.to_usize().expect("a position");
+    let position = |index: &I| {
+        index.to_usize().unwrap_or_else(|| (index.to_i64().expect("a position") + 100) as usize)
+    };
     let answer: Array1<f32> = idx.iter().map(|index| data[position(index)]).collect();
     let attributes = Gather::along(0).out_of_bounds(match policy {
         "fill" => OutOfBounds::Fill(0.0),

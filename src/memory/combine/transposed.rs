@@ -4,6 +4,7 @@
 use std::mem::MaybeUninit;
 
 use crate::memory::cpu::{LINE, Rows, transpose};
+use crate::memory::indices::repeated::{LARGEST, Repeated};
 use crate::memory::tile::{NextIndices, Places, Steps, Tile, TileFn};
 use crate::threshold::threshold;
 
@@ -19,6 +20,9 @@ pub(in crate::memory) fn transposes_updates(size: usize) -> bool {
 
 /// Number of entries, and of elements of a row, from which on updates are transposed.
 const MIN_SIDE: usize = threshold(8, 2);
+
+/// Most copies of an update that all elements of a row have.
+const COPIES: usize = threshold(256, 5);
 
 /// Rows of targets whose distance in bytes is a multiple of this map to few sets of a cache, and
 /// evict each other.
@@ -39,7 +43,7 @@ pub(super) unsafe fn run_by_rows(tile: &Tile<'_>, run: TileFn) {
     let dense = |step: isize| step == tile.size as isize;
     // SAFETY: the caller's promise.
     unsafe {
-        if run_transposed(tile, run) {
+        if run_transposed(tile, run) || run_repeated(tile, run) {
             return;
         }
         if dense(tile.inner.selected) && dense(tile.inner.listed) {
@@ -49,6 +53,46 @@ pub(super) unsafe fn run_by_rows(tile: &Tile<'_>, run: TileFn) {
             tile.with_long_rows(&|tile| run(tile));
         }
     }
+}
+
+/// Runs a tile of contiguous rows all of whose updates are one value, by the kernel of rows from a row of
+/// copies of it; otherwise returns false.
+///
+/// # Safety
+/// That of [`run_by_rows`].
+#[allow(unsafe_code)]
+#[inline(never)]
+unsafe fn run_repeated(tile: &Tile<'_>, run: TileFn) -> bool {
+    let Tile { inner, outer, size, places, .. } = *tile;
+    let rows = inner.len > 1 && inner.selected == size as isize && !tile.offsets.is_empty();
+    if !rows || [inner.listed, outer.listed] != [0; 2] || !(1..=LARGEST).contains(&size) {
+        return false;
+    }
+    let first = places.at(0);
+    let one = match places {
+        Places::Every(step) => step == 0,
+        Places::Each(places) => places.iter().all(|place| *place == first),
+    };
+    if !one {
+        return false;
+    }
+    // SAFETY: the caller's promise: the value can be read, and is nothing but its bytes.
+    let copies =
+        unsafe { Repeated::<COPIES>::of(tile.listed.wrapping_offset(first), size, inner.len) };
+    for first in (0..inner.len).step_by(COPIES) {
+        let len = COPIES.min(inner.len - first);
+        let piece = Tile {
+            selected: tile.selected.wrapping_add(first * size),
+            listed: copies.start().cast_mut(),
+            places: Places::Every(0),
+            inner: Steps { len, listed: size as isize, ..inner },
+            ..*tile
+        };
+        // SAFETY: the caller's promise, for these elements of each row; there are as many copies, which are
+        // only read.
+        unsafe { run(&piece) };
+    }
+    true
 }
 
 /// Runs a tile whose updates pay to be transposed; otherwise returns false.

@@ -7,8 +7,8 @@ use super::{Part, Run};
 use crate::index::Policy;
 use crate::memory::cpu::{STREAM, of_caches};
 use crate::memory::indices::CHUNK;
-use crate::memory::indices::elements::{Action, Ahead, Beside, Elements, Single, Width};
-use crate::memory::indices::repeated::Repeated;
+use crate::memory::indices::elements::{Action, Ahead, BLOCK, Beside, Elements, Single, Width};
+use crate::memory::indices::repeated::{LARGEST, Repeated};
 use crate::memory::indices::short_runs::{Joined, ShortRuns};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use crate::memory::indices::tuples;
@@ -219,7 +219,7 @@ impl Run<'_> {
         // fits (`is_repeated`).
         #[allow(unsafe_code)]
         let repeated = is_repeated(single, nest).then(|| unsafe {
-            Repeated::of(self.listed.wrapping_offset(base.listed), single.size)
+            Repeated::<BLOCK>::of(self.listed.wrapping_offset(base.listed), single.size, BLOCK)
         });
         // What all lanes have in common, with the starts of the arrays.
         let elements = Elements {
@@ -301,6 +301,6 @@ impl Run<'_> {
 /// Whether all entries of a scatter have the same update, of a size that fits in [`Repeated`].
 fn is_repeated(single: Single, nest: &[Loop]) -> bool {
     matches!(single.action, Action::Write | Action::Combine)
-        && (1..=Repeated::LARGEST).contains(&single.size)
+        && (1..=LARGEST).contains(&single.size)
         && nest.iter().all(|level| level.step.listed == 0)
 }
