@@ -1,16 +1,16 @@
 //! Rolls an array in place.
 //!
 //! The innermost axis, once axes are merged, is the row. Short rows, and tiny planes of them, are
-//! rolled first, many at once by way of a buffer (`planes.rs`); what is outside moves longer rows
-//! then. The shifts of the axes outside the row permute rows; its own shift rotates each row on the way. The cycles of a permutation are
-//! disjoint: one row of a cycle is moved to a buffer, each position takes the row of its source
-//! position, and the last position takes the buffered row. So every row is read once and written
-//! once. A row too long for the buffer is rotated first, by swaps of blocks, and then permuted in
-//! chunks.
+//! rolled first, many at once by way of a buffer (`planes.rs`); the axes outside move longer rows
+//! then. Their shifts permute rows; a row's own shift rotates it on the way. The cycles of a
+//! permutation are disjoint: one row of a cycle is moved to a buffer, each position takes the row of
+//! its source position, and the last position takes the buffered row. So every row is read once and
+//! written once. A row too long for the buffer is rotated first, by swaps of blocks, and then
+//! permuted in chunks.
 //!
 //! Elements are moved as bytes: none is cloned or dropped, and nothing in here can panic between
-//! moving a row to the buffer and moving it back. The buffers of all threads together take no
-//! more than [`WORK_MEMORY`].
+//! moving a row to the buffer and moving it back. The buffers of either pass, of all threads
+//! together, take no more than [`WORK_MEMORY`].
 
 mod cycles;
 mod moves;
@@ -64,21 +64,22 @@ fn roll(array: &StridedMut<'_>, shifts: &[usize]) -> Result<()> {
     let RolledAxes { mut axes, start } = RolledAxes::new(shifts, array.layout(), array.layout());
     let data = array.start().wrapping_offset(start.listed);
     merge(&mut axes, size);
-    if let Some(planes) = Planes::of(data, &axes, size) {
-        planes.roll()?;
+    let planes = Planes::of(data, &axes, size);
+    if let Some(planes) = &planes {
         let first = axes.len() - planes.axes();
         axes[first..].iter_mut().for_each(|axis| axis.shift = 0);
         if axes.iter().all(|axis| axis.shift == 0) {
-            return Ok(());
+            return planes.roll();
         }
         merge(&mut axes, size);
     }
     let Some(row) = axes.pop() else { return Ok(()) };
-    roll_rows(
-        data,
-        axes,
-        StridedRow { len: row.len, shift: row.shift, stride: row.to_stride, size },
-    )
+    let row = StridedRow { len: row.len, shift: row.shift, stride: row.to_stride, size };
+    // Nothing has moved where memory is refused.
+    let rows = RowsRoll::new(data, axes, row)?;
+    planes.map_or(Ok(()), |planes| planes.roll())?;
+    rows.run();
+    Ok(())
 }
 
 /// Merges axes of an array whose elements have `size` bytes.
@@ -102,33 +103,45 @@ fn max_parts(bytes: usize) -> usize {
     parallel::threads().min(WORK_MEMORY / bytes.max(ROW_CHUNK)).max(1)
 }
 
-/// Rolls the rows of an array, whose element at position 0 of all `axes` is at `data`, along these and
-/// along themselves.
-fn roll_rows(data: *mut u8, axes: SmallVec<[RolledAxis; 6]>, row: StridedRow) -> Result<()> {
-    let size = row.size;
-    let permutes = axes.iter().any(|axis| axis.shift != 0);
-    let row_count: usize = axes.iter().map(|axis| axis.len).product();
-    let cost = Cost::of_bytes(row_count.saturating_mul(row.len).saturating_mul(2 * size));
-    let parts = parallel::parts(cost.plus(Cost::of_near(row_count))).min(max_parts(size));
-    // Rows that are not permuted are not cut.
-    let parts = if permutes { parts } else { parts.min(row_count) };
-    // Each part has its share of the work memory, and at least a buffer for one element.
-    let available = (WORK_MEMORY / parts / size).max(1) * size;
-    let roll = Roll { data, axes, row, parts };
-    let mut work_memory = repeated(
-        MaybeUninit::<u8>::uninit(),
-        available.min(roll.max_buffer_bytes(permutes)) * parts,
-    )?;
-    if !permutes || row.shift == 0 || row.len * size <= available {
-        roll.run(permutes, &mut work_memory);
-        return Ok(());
+/// A roll of rows along themselves and along the axes outside them, with its work memory.
+struct RowsRoll {
+    roll: Roll,
+    permutes: bool,
+    /// Whether rows are too long for the buffer: they are rotated at their positions, then permuted.
+    twice: bool,
+    work_memory: Vec<MaybeUninit<u8>>,
+}
+
+impl RowsRoll {
+    /// The roll of an array whose element at position 0 of all `axes` is at `data`.
+    fn new(data: *mut u8, axes: SmallVec<[RolledAxis; 6]>, row: StridedRow) -> Result<Self> {
+        let size = row.size;
+        let permutes = axes.iter().any(|axis| axis.shift != 0);
+        let row_count: usize = axes.iter().map(|axis| axis.len).product();
+        let cost = Cost::of_bytes(row_count.saturating_mul(row.len).saturating_mul(2 * size));
+        let parts = parallel::parts(cost.plus(Cost::of_near(row_count))).min(max_parts(size));
+        // Rows that are not permuted are not cut.
+        let parts = if permutes { parts } else { parts.min(row_count) };
+        // Each part has its share of the work memory, and at least a buffer for one element.
+        let available = (WORK_MEMORY / parts / size).max(1) * size;
+        let roll = Roll { data, axes, row, parts };
+        let buffer = available.min(roll.max_buffer_bytes(permutes));
+        let work_memory = repeated(MaybeUninit::uninit(), buffer * parts)?;
+        let twice = permutes && row.shift != 0 && row.len * size > available;
+        Ok(RowsRoll { roll, permutes, twice, work_memory })
     }
-    // Rows are too long for the buffer: they are rotated at their positions, then permuted.
-    let rotation = Roll { axes: roll.axes.iter().map(unshifted).collect(), ..roll };
-    rotation.run(false, &mut work_memory);
-    Roll { axes: roll.axes, row: StridedRow { shift: 0, ..row }, ..rotation }
-        .run(true, &mut work_memory);
-    Ok(())
+
+    /// Moves all rows.
+    fn run(self) {
+        let RowsRoll { mut roll, permutes, twice, mut work_memory } = self;
+        if twice {
+            let axes = roll.axes.iter().map(unshifted).collect();
+            let outside = std::mem::replace(&mut roll.axes, axes);
+            roll.run(false, &mut work_memory);
+            (roll.axes, roll.row.shift) = (outside, 0);
+        }
+        roll.run(permutes, &mut work_memory);
+    }
 }
 
 /// Largest size in bytes of dense arrays that are copied to the stack and rolled from there.
