@@ -143,7 +143,8 @@ impl<'t> Touched<'t> {
         let by_lane = is_apart(accumulation, &row);
         let (outer, inner) = if by_lane { (steps, once) } else { (once, steps) };
         let far = is_far(accumulation.components, row.len);
-        for keys in keys.chunks(targets.capacity().max(1)) {
+        let most = targets.capacity().min(places.capacity());
+        for keys in keys.chunks(most.max(1)) {
             targets.clear();
             places.clear();
             targets.extend(keys.iter().map(|key| pair(key).0));
