@@ -367,3 +367,29 @@ fn in_place<A: Value>(
     }
     assert_refused((done.map(|()| target.contents()), refused), expected, of);
 }
+
+/// A roll in two passes, first of short rows and then along the axis around them, asks for the work memory
+/// of both before anything moves.
+#[test]
+fn rolls_in_two_passes_move_nothing_without_memory() {
+    let before = ArrayD::from_shape_fn(IxDyn(&[4000, 3]), |at| (5 * at[0] + at[1]) as u16);
+    let rolled = before.roll([1234, 1], [0, 1]).unwrap();
+    // Threads start at the first call.
+    before.clone().roll_inplace([1234, 1], [0, 1]).unwrap();
+    for number in 1.. {
+        let mut data = before.clone();
+        let (done, was_refused) = refusing(number, || data.roll_inplace([1234, 1], [0, 1]));
+        match done {
+            Ok(()) => assert_eq!(data, rolled),
+            Err(error) => {
+                assert!(matches!(error, Error::AllocationFailed { .. }), "{error}");
+                assert_eq!(data, before);
+            }
+        }
+        if !was_refused {
+            let few = cfg!(any(miri, small_thresholds)) || SMALLEST > 1 << 10;
+            assert!(number > 2 || few, "both passes have work memory");
+            break;
+        }
+    }
+}
