@@ -1,7 +1,5 @@
 //! Rolls short contiguous rows: both runs of a row while it is in L1.
 
-use smallvec::SmallVec;
-
 use super::RolledAxis;
 use super::blocks::{self, Row, Share, copy_rotated, for_each_run};
 use crate::memory::copy::Transfer;
@@ -31,24 +29,19 @@ pub(super) fn run(
 ) {
     let count: usize = outer_axes.iter().map(|axis| axis.len).product();
     let bytes = count * row.len;
-    let shuffled = shuffled(outer_axes, row).and_then(Shuffled::pattern);
-    let streamed = shuffled.is_none() && are_streamed(transfer, outer_axes, row, bytes);
+    let rolled = RowRoll::new(outer_axes, row);
+    let streamed = rolled.shuffled.is_none() && are_streamed(transfer, outer_axes, row, bytes);
     let roll = |share: &Share| {
         let from = transfer.from.start().wrapping_offset(start.selected);
         let to = transfer.to.start().wrapping_offset(start.listed);
         // SAFETY: the rows are in bounds of the two arrays, which are borrowed separately, the
         // destination exclusively; plain elements are initialised bytes; no two parts have the
-        // same row (`Share::of`). Where there is a pattern, what it permutes is contiguous in both
-        // arrays along the innermost of the axes outside (`shuffled`). Rows that are staged have
-        // at most `STAGED_ROW_MAX` bytes (checked here), and so are contiguous along that axis in
-        // the destination (`are_streamed`).
+        // same row (`Share::of`). Rows that are staged have at most `STAGED_ROW_MAX` bytes (checked
+        // here), and so are contiguous along the innermost of the axes outside in the destination
+        // (`are_streamed`).
         #[allow(unsafe_code)]
         unsafe {
-            if let Some((shuffled, pattern)) = &shuffled {
-                for_each_run(shuffled.outside, share, from, to, &|axis, count, from, to| {
-                    shuffled.run(axis, count, from, to, pattern);
-                });
-            } else if streamed {
+            if streamed {
                 for_each_run(outer_axes, share, from, to, &|axis, count, from, to| {
                     if row.len <= STAGED_ROW_MAX {
                         stream_staged(axis, count, from, to, row);
@@ -58,7 +51,7 @@ pub(super) fn run(
                 });
                 stage::finish();
             } else {
-                blocks::roll(outer_axes, share, from, to, row);
+                rolled.roll(share, from, to);
             }
         }
     };
@@ -66,9 +59,8 @@ pub(super) fn run(
     if parts == 1 {
         return roll(&Share::ALL);
     }
-    let axes = shuffled.as_ref().map_or(outer_axes, |(shuffled, _)| shuffled.outside);
-    let cut = Share::cut(axes, parts);
-    parallel::run(cut.0, &|part| roll(&Share::of(axes, cut, part)));
+    let cut = Share::cut(rolled.axes(), parts);
+    parallel::run(cut.0, &|part| roll(&Share::of(rolled.axes(), cut, part)));
 }
 
 /// A roll of contiguous rows on the calling thread, by shuffles where these pay.
@@ -79,31 +71,30 @@ pub(super) struct RowRoll<'a> {
 }
 
 impl<'a> RowRoll<'a> {
-    /// A roll of rows inside these axes, of which the outermost is not shifted.
+    /// A roll of rows inside these axes.
     pub(super) fn new(outer_axes: &'a [RolledAxis], row: Row) -> Self {
         let shuffled = shuffled(outer_axes, row).and_then(Shuffled::pattern);
         RowRoll { outer_axes, row, shuffled }
     }
 
-    /// Rolls the rows at `count` positions of the outermost axis.
+    /// The axes whose positions are shared out: those outside of what is shuffled at once.
+    fn axes(&self) -> &'a [RolledAxis] {
+        self.shuffled.as_ref().map_or(self.outer_axes, |(shuffled, _)| shuffled.outside)
+    }
+
+    /// Rolls the rows in a share.
     ///
     /// # Safety
     /// The rows can be read from `from` on and written from `to` on, are initialised, and do not overlap.
     #[allow(unsafe_code)]
-    pub(super) unsafe fn roll(&self, count: usize, from: *const u8, to: *mut u8) {
-        let counted = |axes: &[RolledAxis]| {
-            let mut axes: SmallVec<[RolledAxis; 6]> = SmallVec::from_slice(axes);
-            axes[0] = RolledAxis { len: count, shift: 0, ..axes[0] };
-            axes
-        };
+    pub(super) unsafe fn roll(&self, share: &Share, from: *const u8, to: *mut u8) {
         // SAFETY: promised by the caller. What a pattern permutes is contiguous in both arrays along the
         // innermost of the axes outside (`shuffled`).
         unsafe {
             let Some((shuffled, pattern)) = &self.shuffled else {
-                return blocks::roll(&counted(self.outer_axes), &Share::ALL, from, to, self.row);
+                return blocks::roll(self.outer_axes, share, from, to, self.row);
             };
-            let outside = counted(shuffled.outside);
-            for_each_run(&outside, &Share::ALL, from, to, &|axis, count, from, to| {
+            for_each_run(shuffled.outside, share, from, to, &|axis, count, from, to| {
                 shuffled.run(axis, count, from, to, pattern);
             });
         }

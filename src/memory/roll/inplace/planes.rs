@@ -16,7 +16,7 @@ use crate::memory::alloc::repeated;
 use crate::memory::copy::rows::run;
 use crate::memory::cpu::widely;
 use crate::memory::roll::RolledAxis;
-use crate::memory::roll::blocks::Row;
+use crate::memory::roll::blocks::{Row, Share};
 use crate::memory::roll::rows::RowRoll;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
@@ -161,14 +161,16 @@ impl Planes {
             let count = (room / bytes).min(planes.end - first).min(beside.len - first % beside.len);
             let offset = RowPosition::new(&self.outside, cycles, first).offset;
             let start = self.data.wrapping_offset(offset);
+            // Of the axis beside the planes, which has no shift.
+            let planes = Share { axis_number: 0, positions: 0..count };
             // SAFETY: the planes are in bounds of the array (invariant), since they end with the axis
             // beside them at the latest, and are this thread's (`# Safety`). The buffer holds as many. All
             // of their bytes are copied there, each once, before any is moved back.
             unsafe {
-                there.roll(count, start, buffer);
+                there.roll(&planes, start, buffer);
                 match self.dense {
                     true => run(buffer, start, count * bytes),
-                    false => back.roll(count, buffer, start),
+                    false => back.roll(&planes, buffer, start),
                 }
             }
             first += count;
