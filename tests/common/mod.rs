@@ -19,3 +19,9 @@ pub(crate) use pools::here_and_on_pools;
 pub(crate) use pools::on_every_pool;
 pub(crate) use reduce::{REDUCTIONS, Reduce, settled};
 pub(crate) use value::{Index, Numbers, Value, array_of, assert_same, same_contents};
+
+/// The number in an environment variable, if it is set.
+pub(crate) fn number_from(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is a number")))
+}

@@ -8,7 +8,7 @@ mod common;
 
 use std::path::Path;
 
-use common::Numbers;
+use common::{Numbers, number_from};
 
 /// Runs the check on every file of a folder.
 fn replay(name: &str, check: fn(&[u8])) {
@@ -37,11 +37,7 @@ fn chosen(name: &str) -> Vec<u64> {
 /// `CORPUS_FIRST` on. Under Miri, unless these say otherwise, on few that reach much.
 /// `CORPUS_SHARD=1/4` takes every fourth of them, from the second on.
 fn numbers(name: &str, check: fn(&[u8])) {
-    let number = |variable: &str| {
-        let text = std::env::var(variable).ok()?;
-        Some(text.parse::<u64>().unwrap_or_else(|_| panic!("{variable} is a number")))
-    };
-    let seeds: Vec<_> = match (number("CORPUS_FIRST"), number("CORPUS_INPUTS")) {
+    let seeds: Vec<_> = match (number_from("CORPUS_FIRST"), number_from("CORPUS_INPUTS")) {
         (None, None) if cfg!(miri) => chosen(name),
         (first, inputs) => {
             let first = first.unwrap_or(0);

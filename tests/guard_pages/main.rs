@@ -20,7 +20,7 @@ use std::ffi::OsStr;
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 
-use common::Numbers;
+use common::{Numbers, number_from};
 use draw::Select;
 use fence::Side;
 
@@ -29,11 +29,6 @@ static FENCES: fence::Fences = fence::Fences;
 
 /// Fences and last words are those of the whole process, so tests take turns.
 static TURN: Mutex<()> = Mutex::new(());
-
-fn number_from(variable: &str) -> Option<u64> {
-    let text = env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is a number")))
-}
 
 /// Runs a call for each seed, with each side of its memory fenced closely.
 fn repeat(name: &'static str, call: fn(&mut Numbers, Side)) {

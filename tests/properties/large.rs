@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::cases::count;
 use crate::common::oracle::Kind;
-use crate::common::{Numbers, here_and_on_pools};
+use crate::common::{Numbers, here_and_on_pools, number_from};
 use crate::family::{folds, gathers, overwrites, reduces};
 use crate::kinds::Case;
 use crate::roll;
@@ -131,12 +131,8 @@ fn run(number: u64, most: usize) {
 
 #[test]
 fn large_calls() {
-    let number = |variable: &str| {
-        let text = std::env::var(variable).ok()?;
-        Some(text.parse::<u64>().unwrap_or_else(|_| panic!("{variable} is a number")))
-    };
-    let first = number("LARGE_FIRST").unwrap_or(0);
-    let Some(seconds) = number("LARGE_SECONDS") else {
+    let first = number_from("LARGE_FIRST").unwrap_or(0);
+    let Some(seconds) = number_from("LARGE_SECONDS") else {
         (first..first + 200).for_each(|number| run(number, 30_000));
         return;
     };
