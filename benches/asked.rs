@@ -9,7 +9,8 @@
 //! ```
 //!
 //! - `layout`: `c` is standard, `t` has its axes in reverse order in memory, `s` is every second
-//!   element along the last axis.
+//!   element along the last axis. A second and a third letter, `c` or `t`, are for indices and
+//!   updates that are no lists.
 //! - `axis`: of tuples their length, of a roll its axes.
 //! - `indices`: their shape (of tuples their number), of a roll its shifts.
 //!
@@ -123,7 +124,8 @@ impl Work {
         if self.sorted {
             all.sort_unstable();
         }
-        ArrayD::from_shape_vec(IxDyn(shape), all).expect("as many as the shape has")
+        let indices = ArrayD::from_shape_vec(IxDyn(shape), all);
+        self.laid(1, indices.expect("as many as the shape has"))
     }
 
     /// Tuples of `len` indices.
@@ -137,29 +139,42 @@ impl Work {
         tuples
     }
 
+    /// The layout of the data, the indices or the updates.
+    fn layout(&self, number: usize) -> char {
+        self.layout.chars().nth(number).unwrap_or('c')
+    }
+
+    /// The array in the layout with this number.
+    fn laid<T: Clone>(&self, number: usize, array: ArrayD<T>) -> ArrayD<T> {
+        match self.layout(number) {
+            't' => array.t().as_standard_layout().into_owned().reversed_axes(),
+            _ => array,
+        }
+    }
+
     /// The shape of the array whose view the data is.
     fn memory_shape(&self) -> Vec<usize> {
         let mut shape = self.shape.clone();
-        match self.layout.as_str() {
-            "t" => shape.reverse(),
-            "s" => *shape.last_mut().expect("an axis") *= 2,
+        match self.layout(0) {
+            't' => shape.reverse(),
+            's' => *shape.last_mut().expect("an axis") *= 2,
             _ => {}
         }
         shape
     }
 
     fn view<'a, T>(&self, array: &'a ArrayD<T>) -> ArrayViewD<'a, T> {
-        match self.layout.as_str() {
-            "t" => array.t(),
-            "s" => array.slice_axis(Axis(array.ndim() - 1), Slice::new(0, None, 2)),
+        match self.layout(0) {
+            't' => array.t(),
+            's' => array.slice_axis(Axis(array.ndim() - 1), Slice::new(0, None, 2)),
             _ => array.view(),
         }
     }
 
     fn view_mut<'a, T>(&self, array: &'a mut ArrayD<T>) -> ArrayViewMutD<'a, T> {
-        match self.layout.as_str() {
-            "t" => array.view_mut().reversed_axes(),
-            "s" => {
+        match self.layout(0) {
+            't' => array.view_mut().reversed_axes(),
+            's' => {
                 let last = Axis(array.ndim() - 1);
                 array.slice_axis_mut(last, Slice::new(0, None, 2))
             }
@@ -209,7 +224,8 @@ impl Work {
     fn measure_inplace<T: Number>(&self, mut target: ArrayViewMutD<'_, T>) -> ([f64; 2], i64) {
         type Call<T> = Box<dyn Fn(&mut ArrayViewMutD<'_, T>) + Sync>;
         let (axis, reduction) = (self.axis[0] as usize, self.reduction);
-        let ones = |shape: &[usize]| ArrayD::from_elem(IxDyn(shape), T::from(1).expect("small"));
+        let one = T::from(1).expect("small");
+        let ones = |shape: &[usize]| self.laid(2, ArrayD::from_elem(IxDyn(shape), one));
         let call: Call<T> = match self.operation.as_str() {
             "scatter" => {
                 let indices = self.indices(1, &self.index_shape(), self.shape[axis]);

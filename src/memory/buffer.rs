@@ -2,6 +2,8 @@
 
 use std::mem::MaybeUninit;
 
+use super::cpu::{Rows, transpose};
+
 /// Memory for an offset. Slots are not part of [`Buffer`], since compilers clear a struct as a
 /// whole rather than leave most of it uninitialised.
 pub(super) type Slot = MaybeUninit<isize>;
@@ -61,6 +63,23 @@ impl<'b> Buffer<'b> {
             value = value.wrapping_add(step);
         }
         self.len += count;
+    }
+
+    /// Appends the offsets of a matrix with rows of `columns`, column by column.
+    pub(super) fn extend_transposed(&mut self, matrix: &[isize], columns: usize) {
+        const SIZE: usize = size_of::<isize>();
+        let rows = matrix.len() / columns;
+        let step = |len: usize| (len * SIZE) as isize;
+        let to = &mut self.slots[self.len..][..rows * columns];
+        let from = Rows { first: matrix.as_ptr().cast(), step: step(columns) };
+        let to = Rows { first: to.as_mut_ptr().cast(), step: step(rows) };
+        // SAFETY: `rows` rows of the matrix hold `rows * columns` of its offsets, at most all, and the
+        // slots are as many; they are borrowed exclusively.
+        #[allow(unsafe_code)]
+        unsafe {
+            transpose::<SIZE, { 16 / SIZE }>(from, to, rows, columns);
+        }
+        self.len += rows * columns;
     }
 
     /// Replaces each offset by as many of its kind as `times` says.

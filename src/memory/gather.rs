@@ -12,6 +12,7 @@ use super::few::{Few, Named};
 use super::indexed::{Cut, Run, is_chunk, unit};
 use super::indices::{CHUNK, Indices};
 use super::output::Filled;
+use super::packed::Packing;
 use super::panels::Panels;
 use super::strided::Layout;
 use super::walk::{Axes, Loop, Offsets, Walk};
@@ -45,6 +46,10 @@ impl<'id> Transfer<'_, 'id> {
                         walk,
                     );
                 }
+            }
+            if let Some(packing) = Packing::of(walk, indices, self.order()) {
+                let selection = Selection { indices, policy, untouched };
+                return self.gather_packed(packing, &selection, walk);
             }
             let rest = walk.order(self.order());
             let mut untouched = untouched;
@@ -81,11 +86,39 @@ impl<'id> Transfer<'_, 'id> {
         selection: &Selection<'_>,
         walk: &Walk,
     ) -> Option<Filled<'id>> {
-        let &Selection { indices, policy, untouched } = selection;
+        // SAFETY: the panels have all lanes of the walk, and were made for elements of this size, which
+        // are plain; the listed array is borrowed exclusively (`Transfer`).
+        #[allow(unsafe_code)]
+        self.gather_parts(selection, walk, |run| unsafe { panels.run(run, false) })
+    }
+
+    /// [`gather_panels`](Self::gather_panels), but from the blocks of indices that were made of the walk.
+    #[inline(never)]
+    fn gather_packed(
+        &self,
+        mut packing: Packing,
+        selection: &Selection<'_>,
+        walk: &Walk,
+    ) -> Option<Filled<'id>> {
+        // SAFETY: the blocks were made of this walk and these indices; the listed array is borrowed
+        // exclusively (`Transfer`).
+        #[allow(unsafe_code)]
+        self.gather_parts(selection, walk, |run| unsafe { packing.run(run) })
+    }
+
+    /// Gathers by what `run_all` does, which runs all of the walk's loops, by single elements.
+    fn gather_parts(
+        &self,
+        &Selection { indices, policy, untouched }: &Selection<'_>,
+        walk: &Walk,
+        run_all: impl FnOnce(&Run<'_>),
+    ) -> Option<Filled<'id>> {
         if untouched && policy == Policy::Refuse && !indices.inside(&walk.components) {
             return None;
         }
         let outside = AtomicBool::new(false);
+        // The walk was made from the layouts of the transfer's arrays and of these indices by `Axes`, and
+        // the kernel is that of the transfer's copier: the invariant of `Run`.
         let run = Run {
             walk,
             indices: Some(indices),
@@ -97,14 +130,10 @@ impl<'id> Transfer<'_, 'id> {
             spread: false,
             outside: &outside,
         };
-        // SAFETY: the walk was made from the layouts of the transfer's arrays and of these indices by
-        // `Axes`, and the kernel is that of the transfer's copier, whose elements are plain. The
-        // panels have all lanes of the walk, so every element has been written or filled.
+        run_all(&run);
+        // SAFETY: all loops of the walk have run, so every element has been written or filled.
         #[allow(unsafe_code)]
-        unsafe {
-            panels.run(&run, false);
-            (!outside.into_inner()).then(|| self.filled())
-        }
+        (!outside.into_inner()).then(|| unsafe { self.filled() })
     }
 
     /// Runs the gather where all arrays are dense and elements are few; otherwise returns `None`.

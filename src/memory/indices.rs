@@ -119,6 +119,17 @@ impl<'a> Indices<'a> {
         Indices { positions: Some(positions), ..Indices::of(array) }
     }
 
+    /// Contiguous indices of the same integer type.
+    ///
+    /// # Safety
+    /// So many such indices from `start` on can be read for `'m`, by any thread.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn packed<'m>(&self, start: *const u8, len: &'m [usize; 1]) -> Indices<'m> {
+        // SAFETY: the caller's promise.
+        let array = unsafe { Strided::contiguous(start, len, self.kind.size) };
+        Indices { array, kind: self.kind, positions: None, sorted: false }
+    }
+
     /// Whether more than `part[0] / part[1]` of the indices of a walk's innermost loop over entries
     /// equal the index before them, judged by a sample.
     pub(super) fn repeat(&self, walk: &Walk, part: [usize; 2]) -> bool {

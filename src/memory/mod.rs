@@ -11,6 +11,7 @@ mod gather;
 mod indexed;
 mod indices;
 mod output;
+mod packed;
 mod panels;
 mod plan;
 mod roll;

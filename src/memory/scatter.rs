@@ -15,6 +15,7 @@ use super::copy::{Clones, Copier, Way};
 use super::few::{Few, Named};
 use super::indexed::{Run, is_chunk};
 use super::indices::Indices;
+use super::packed::Packing;
 use super::panels::Panels;
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
@@ -250,7 +251,11 @@ impl Pass<'_> {
             return kernels.iter().all(|kernel| self.panels(&mut panels, walk, *kernel));
         }
         let size = if reduces && combine::transposes_updates(size) { size } else { 0 };
-        let rest = walk.order(Order::Selected(size));
+        let order = Order::Selected(size);
+        if let Some(mut packing) = Packing::of(walk, self.indices, order) {
+            return kernels.iter().all(|kernel| self.packed(&mut packing, walk, *kernel));
+        }
+        let rest = walk.order(order);
         kernels.iter().all(|kernel| {
             self.walk(walk, *kernel) && rest.as_deref().is_none_or(|rest| self.walk(rest, *kernel))
         })
@@ -265,7 +270,11 @@ impl Pass<'_> {
         }
         let size = if let Way::Bytes = copier.way { copier.size } else { 0 };
         let size = if combine::transposes_updates(size) { size } else { 0 };
-        let rest = walk.order(Order::Selected(size));
+        let order = Order::Selected(size);
+        if let Some(mut packing) = Packing::of(walk, self.indices, order) {
+            return self.packed(&mut packing, walk, &copier.write(&Loop::ONCE));
+        }
+        let rest = walk.order(order);
         std::iter::once(&*walk)
             .chain(rest.as_deref())
             .all(|walk| self.walk(walk, &copier.write(&walk.inner)))
@@ -273,8 +282,27 @@ impl Pass<'_> {
 
     /// Runs a kernel over a walk, panel by panel; returns false where an index is refused.
     fn panels(&self, panels: &mut Panels, walk: &Walk, kernel: &dyn Kernel) -> bool {
+        // SAFETY: the panels were made of this walk; the elements of both arrays are of the same type,
+        // which is plain, and the target is borrowed exclusively (`StridedMut`).
+        #[allow(unsafe_code)]
+        self.parts(walk, kernel, |run| unsafe { panels.run(run, true) })
+    }
+
+    /// Runs a kernel over a walk, whose indices are packed block by block; returns false where an index
+    /// is refused.
+    fn packed(&self, packing: &mut Packing, walk: &Walk, kernel: &dyn Kernel) -> bool {
+        // SAFETY: the blocks were made of this walk and these indices, and the target is borrowed
+        // exclusively (`StridedMut`).
+        #[allow(unsafe_code)]
+        self.parts(walk, kernel, |run| unsafe { packing.run(run) })
+    }
+
+    /// Runs a kernel by what `run_all` does; returns false where an index is refused.
+    fn parts(&self, walk: &Walk, kernel: &dyn Kernel, run_all: impl FnOnce(&Run<'_>)) -> bool {
         let Scattering { target, updates, .. } = self.scattering;
         let outside = AtomicBool::new(false);
+        // The walk was made from the layouts of these arrays (`Axes`), and the kernel for their elements
+        // (invariant of `Scattering`): the invariant of `Run`.
         let run = Run {
             walk,
             indices: Some(self.indices),
@@ -286,13 +314,7 @@ impl Pass<'_> {
             spread: false,
             outside: &outside,
         };
-        // SAFETY: the walk was made from the layouts of these arrays (`Axes`), the target of which is
-        // borrowed exclusively (`StridedMut`), and the panels of the walk; their elements are of the
-        // same type, which is plain, and the kernel was made for it (invariant of `Scattering`).
-        #[allow(unsafe_code)]
-        unsafe {
-            panels.run(&run, true);
-        }
+        run_all(&run);
         !outside.into_inner()
     }
 

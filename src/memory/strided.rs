@@ -141,6 +141,15 @@ impl<'a> Strided<'a> {
         Strided { start: array.as_ptr().cast(), layout }
     }
 
+    /// A contiguous array of elements of `size` bytes.
+    ///
+    /// # Safety
+    /// So many elements from `start` on can be read for `'a`, by any thread.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn contiguous(start: *const u8, len: &'a [usize; 1], size: usize) -> Self {
+        Strided { start, layout: Layout::new(len, &[1], size) }
+    }
+
     pub(super) fn start(&self) -> *const u8 {
         self.start
     }

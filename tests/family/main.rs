@@ -9,6 +9,7 @@ mod forms;
 mod formulas;
 mod nothing;
 mod onnx;
+mod packed;
 mod panels;
 mod repeats;
 mod rows_apart;

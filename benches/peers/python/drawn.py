@@ -80,6 +80,9 @@ class Work:
         else:
             self.indices = [count(4 * self.shape[axis])]
         self.axis = [axis]
+        # Of indices and updates that are no lists, too.
+        if rank > 1 and not self.operation.endswith("nd") and r.random() < 0.3:
+            self.layout += r.choice(("ct", "tc", "tt"))
 
     def round_to_powers(self):
         """Rounds all lengths to powers of two."""
@@ -99,23 +102,31 @@ class Work:
 
     def data(self):
         memory = list(self.shape)
-        if self.layout == "t":
+        layout = self.layout[0]
+        if layout == "t":
             memory.reverse()
-        if self.layout == "s":
+        if layout == "s":
             memory[-1] *= 2
         data = tensor(numbers(0, math.prod(memory), 100), TYPES[self.element]).reshape(memory)
-        return {"c": data, "t": data.permute(*reversed(range(data.ndim))), "s": data[..., ::2]}[self.layout]
+        return {"c": data, "t": data.permute(*reversed(range(data.ndim))), "s": data[..., ::2]}[layout]
+
+    def laid(self, number, array):
+        """The array in the layout with this number, of indices or of updates."""
+        if self.layout[number:number + 1] != "t":
+            return array
+        reverse = list(reversed(range(array.ndim)))
+        return array.permute(reverse).contiguous().permute(reverse)
 
     def index_array(self, seed, shape, length):
         indices = numbers(seed, math.prod(shape), length)
         if self.order == "sorted":
             indices.sort()
-        return tensor(indices, torch.int64).reshape(shape)
+        return self.laid(1, tensor(indices, torch.int64).reshape(shape))
 
     def call(self):
         """PyTorch's call, and the tensor that holds the result after it, if it returns none."""
         data, axis = self.data(), self.axis[0]
-        ones = lambda shape: torch.ones(shape, dtype=data.dtype)
+        ones = lambda shape: self.laid(2, torch.ones(shape, dtype=data.dtype))
         if self.operation == "roll":
             return lambda: torch.roll(data, self.indices, self.axis), None
         if self.operation.endswith("nd"):

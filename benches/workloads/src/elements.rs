@@ -29,6 +29,10 @@ pub fn workloads() -> Vec<Workload> {
         Workload::new("gather_elements_transposed_x10", |take| transposed(take, 1100)),
         Workload::new("gather_elements_transposed_x100", |take| transposed(take, 3464)),
         Workload::new("gather_elements_column_major", column_major),
+        Workload::new("gather_elements_across_x1", |take| across(take, 350)),
+        Workload::new("gather_elements_across_x10", |take| across(take, 1100)),
+        Workload::new("gather_elements_across_x100", |take| across(take, 3464)),
+        Workload::new("gather_elements_few_of_slabs", few_of_slabs),
     ]
 }
 
@@ -101,7 +105,17 @@ fn along_rows(out: &mut Array2<f32>, data: &Array2<f32>, idx: &Array2<i64>) {
 }
 
 fn cube(take: Take<'_>, len: usize) {
-    let (data, idx) = (floats((len, len, len)), indices((len, len, len), len));
+    along_middle_axis(take, [len; 3], len);
+}
+
+/// A third of what each of many slabs has, which together no cache holds.
+fn few_of_slabs(take: Take<'_>) {
+    along_middle_axis(take, [400, 300, 50], 100);
+}
+
+fn along_middle_axis(take: Take<'_>, [slabs, among, columns]: [usize; 3], rows: usize) {
+    let data = floats((slabs, among, columns));
+    let idx = indices((slabs, rows, columns), among);
     let answer = naive(data.view().into_dyn(), idx.view().into_dyn(), 1);
     let answer = copy(&answer.flatten().into_owned());
     ours(Ways::to(&answer), &data, &idx, 1)
@@ -144,6 +158,12 @@ fn line(take: Take<'_>) {
 fn transposed(take: Take<'_>, len: usize) {
     let (data, idx) = (floats((len, len)), indices((len, len), len));
     of_view(take, data.t(), idx.view(), false);
+}
+
+/// By indices that lie transposed, as those that another program has made along the other axis.
+fn across(take: Take<'_>, len: usize) {
+    let (data, idx) = (floats((len, len)), indices((len, len), len));
+    of_view(take, data.view(), idx.t(), false);
 }
 
 /// Everything in column-major order, along the axis that is dense so.

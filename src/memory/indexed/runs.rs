@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::{Buffers, Chunk, LONG_RUN, Part, Run};
 use crate::memory::indices::{CHUNK, add};
 use crate::memory::tile::NextIndices;
-use crate::memory::walk::{Cursor, FEW, Loop, Offsets};
+use crate::memory::walk::{Cursor, FEW, Loop, Offsets, iterations};
 
 /// Chooses the loop whose iterations are joined to chunks, each with all iterations of the loops
 /// inside it: the number of loops down to and including this one, and the number of entries of one
@@ -32,6 +32,13 @@ fn joined(loops: &[Loop], of: fn(&Offsets) -> isize) -> usize {
         inner.checked_mul(pair[1].len as isize) == Some(outer)
     };
     1 + loops.windows(2).rev().take_while(seamless).count()
+}
+
+/// Whether indices are nearer to each other along the outermost of these loops than along the innermost.
+fn lies_across(loops: &[Loop]) -> bool {
+    let [outer, .., inner] = loops else { return false };
+    let step = |level: &Loop| level.step.indices.unsigned_abs();
+    step(outer) < step(inner)
 }
 
 impl Run<'_> {
@@ -64,6 +71,7 @@ impl Run<'_> {
         let uneven = joined(loops, |step| step.listed) < loops.len();
         let mut left = entries.len() / inside;
         let chunk_iterations = (CHUNK / inside).min(outer.len).min(left);
+        let across = lies_across(reading) && lane.len <= chunk_iterations;
         // `ramps` holds what the first few iterations add to offsets; the next few add the same and
         // `ramp_step`, and so on.
         let few = (FEW / inside).min(chunk_iterations).max(1);
@@ -76,7 +84,9 @@ impl Run<'_> {
             left -= iterations;
             buffers.offsets.clear();
             let count = iterations * inside / times;
-            let gaps = if lane_loops.is_empty() {
+            let gaps = if across {
+                self.resolve_across(reading, base, iterations, buffers)
+            } else if lane_loops.is_empty() {
                 self.resolve(base.indices, &lane, count, buffers)
             } else {
                 self.resolve_each(lane_loops, &lane, base, count / lane.len, buffers)
@@ -99,6 +109,31 @@ impl Run<'_> {
             let (next, offset_step) = (NextIndices::NONE, 0);
             self.chunk(Chunk { base, place_step, gaps, offset_step, tiles, next }, buffers, part);
         }
+    }
+
+    /// Resolves the indices of so many iterations of the outermost of these loops, lane by lane along it,
+    /// and transposes their offsets.
+    #[inline(never)]
+    fn resolve_across(
+        &self,
+        loops: &[Loop],
+        base: Offsets,
+        count: usize,
+        buffers: &mut Buffers<'_>,
+    ) -> Option<bool> {
+        let (outer, inside) = loops.split_first()?;
+        let lanes = iterations(inside);
+        let mut cursor = Cursor::new(inside, base, 0);
+        let mut gaps = false;
+        buffers.places.clear();
+        std::mem::swap(&mut buffers.offsets, &mut buffers.places);
+        for _ in 0..lanes {
+            let (at, _) = cursor.take(1);
+            gaps |= self.resolve(at.indices, outer, count, buffers)?;
+        }
+        std::mem::swap(&mut buffers.offsets, &mut buffers.places);
+        buffers.offsets.extend_transposed(buffers.places.values(), count);
+        Some(gaps)
     }
 
     /// Resolves `count` lanes of indices, one in each iteration of the loops around them.

@@ -144,15 +144,18 @@ impl Run<'_> {
     fn ahead(&self) -> Ahead {
         /// Bytes of a cache line.
         const LINE: usize = 64;
+        /// Bytes of L1.
+        const L1: usize = threshold(32 << 10, 64);
         let part = of_caches(|caches| caches.last / 8, 128);
-        let entries = self.walk.entries();
+        let entries = self.walk.all_entries();
         let far = self.walk.spans(4 * part);
         let sorted = || self.indices.is_some_and(|indices| indices.begin_sorted(self.walk));
         // The lines of fewer elements stay in the caches from one call to the next.
         let many = entries >= part / LINE;
         if self.walk.reach() < part {
             // Hardware prefetches whole lanes, unless most of their lines are not used.
-            let thin = self.walk.span() / (LINE / 2) >= entries;
+            let uses = if self.walk.reach() > L1 { LINE / 8 } else { LINE / 2 };
+            let thin = self.walk.span() / uses >= entries;
             return if far && thin && many && !sorted() { Ahead::Block } else { Ahead::Never };
         }
         match (far, sorted()) {

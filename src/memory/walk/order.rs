@@ -34,7 +34,7 @@ pub(in crate::memory) enum Order {
 
 impl Order {
     /// Whether a scatter is ordered.
-    pub(super) fn scatters(self) -> bool {
+    pub(in crate::memory) fn scatters(self) -> bool {
         matches!(self, Order::Selected(_))
     }
 
@@ -71,6 +71,8 @@ pub(in crate::memory) struct Walk {
     /// The range in `loops` of the loops over entries and of those joined with them, and the product of
     /// their lengths.
     nest: (Range<usize>, usize),
+    /// The entries of the walk of which this is one of many parts, and the bytes that it spans; else 0.
+    whole: (usize, usize),
 }
 
 /// The largest number of iterations for which the order of loops does not matter for speed, and
@@ -83,7 +85,16 @@ impl Walk {
     pub(super) fn of(loops: Loops, components: Components) -> Self {
         let (outer, inner) = (Loop::ONCE, Loop::ONCE);
         let base = Offsets::ZERO;
-        Walk { base, components, outer, inner, loops, shared: (0, 1), nest: (0..0, 1) }
+        Walk {
+            base,
+            components,
+            outer,
+            inner,
+            loops,
+            shared: (0, 1),
+            nest: (0..0, 1),
+            whole: (0, 0),
+        }
     }
 
     /// Adds a loop inside all others; merges it into the innermost one where that is possible.
@@ -199,7 +210,19 @@ impl Walk {
     /// The number of bytes that the selected axes or a loop over entries spans, whichever is more.
     pub(in crate::memory) fn span(&self) -> usize {
         let bytes = |level: &Loop| level.len.saturating_mul(level.step.selected.unsigned_abs());
-        self.nest().iter().map(bytes).fold(self.reach(), usize::max)
+        self.nest().iter().map(bytes).fold(self.reach().max(self.whole.1), usize::max)
+    }
+
+    /// This walk as a part of another one, which is not ordered yet.
+    pub(in crate::memory) fn part_of(self, whole: &Walk) -> Self {
+        let bytes = |level: &Loop| level.len.saturating_mul(level.step.selected.unsigned_abs());
+        let span = whole.loops.iter().map(bytes).fold(whole.reach(), usize::max);
+        Walk { whole: (iterations(&whole.loops), span), ..self }
+    }
+
+    /// The number of entries, of the whole walk if this is a part of one.
+    pub(in crate::memory) fn all_entries(&self) -> usize {
+        self.entries().max(self.whole.0)
     }
 
     /// Orders the loops by strides. Where one is tiled, returns a walk over the iterations of it

@@ -1,0 +1,163 @@
+//! Single elements by indices that lie transposed, where data and results do not, and are packed block
+//! by block: against the formula.
+
+use ndarray::{ArrayD, Axis, Dimension as _};
+use opkernels::{Error, OutOfBounds, Reduction};
+
+use crate::common::oracle::{self, Kind, Reducing};
+use crate::common::{
+    Index, Numbers, Reduce, Value, array_of, assert_same, calls, here_and_on_pools, settled,
+};
+
+/// The shape of the data, the axis and the number of indices along it. Blocks end within both loops that
+/// they divide, within one, or nowhere; they have few columns, or few lists.
+const SIZES: [(&[usize], usize, usize); 8] = [
+    (&[37, 530], 0, 90),
+    (&[70, 530], 1, 700),
+    (&[9000, 3], 0, 5000),
+    (&[1100, 4], 1, 7),
+    (&[9, 20, 60], 1, 45),
+    (&[33, 11, 50], 2, 61),
+    (&[8, 300, 5, 6], 1, 400),
+    (&[40, 3, 9, 30], 3, 20),
+];
+
+/// The same indices, with their first axis innermost in memory, forwards or backwards.
+fn across<I: Index>(indices: &ArrayD<I>, backwards: bool) -> ArrayD<I> {
+    let mut indices = indices.clone();
+    if backwards {
+        indices.invert_axis(Axis(0));
+    }
+    let mut across = indices.t().as_standard_layout().into_owned().reversed_axes();
+    if backwards {
+        across.invert_axis(Axis(0));
+    }
+    across
+}
+
+/// Indices of any sign along an axis of `len` positions; of `wild` ones some are out of bounds.
+fn indices_of<I: Index>(shape: &[usize], len: usize, wild: bool) -> ArrayD<I> {
+    let mut numbers = Numbers(7);
+    I::from_wide(&ArrayD::from_shape_simple_fn(shape, || {
+        let index = numbers.below(2 * len) as i128 - len as i128;
+        if wild && numbers.once_in(13) { index * 3 } else { index }
+    }))
+}
+
+fn with_len(shape: &[usize], axis: usize, len: usize) -> Vec<usize> {
+    let mut shape = shape.to_vec();
+    shape[axis] = len;
+    shape
+}
+
+fn gathered<A: Value, I: Index>() {
+    let fill = OutOfBounds::Fill(A::from_number(5));
+    for (shape, axis, count) in SIZES {
+        let kind = Kind::Elements { axis: axis as i128 };
+        let data: ArrayD<A> = array_of(shape, 1);
+        for mode in [OutOfBounds::Error, OutOfBounds::Clip, OutOfBounds::Wrap, fill.clone()] {
+            let wild = !matches!(mode, OutOfBounds::Error);
+            let indices = indices_of::<I>(&with_len(shape, axis, count), shape[axis], wild);
+            let expected = oracle::read(kind, &data, &I::to_wide(&indices), &mode).unwrap();
+            let indices = across(&indices, wild);
+            here_and_on_pools(|| {
+                let output = calls::read(kind, &data.view(), &indices, mode.clone());
+                assert_same(&output.unwrap(), &expected);
+            });
+        }
+    }
+}
+
+#[test]
+fn gathers() {
+    gathered::<u8, i64>();
+    gathered::<f32, i32>();
+    gathered::<u64, i64>();
+    gathered::<String, i64>();
+}
+
+/// Of a list, indices of several axes.
+#[test]
+fn gathers_of_a_list() {
+    let kind = Kind::Slices { axis: 0, batch_dims: 0 };
+    for (shape, len) in [([40, 600], 50), ([5000, 9], 70_000)] {
+        let data: ArrayD<f32> = array_of(&[len], 1);
+        let indices = indices_of::<i64>(&shape, len, false);
+        let expected = oracle::read(kind, &data, &i64::to_wide(&indices), &OutOfBounds::Error);
+        let expected = expected.unwrap();
+        here_and_on_pools(|| {
+            let output = calls::read_plainly(kind, &data.view(), &across(&indices, false));
+            assert_same(&output.unwrap(), &expected);
+        });
+    }
+}
+
+fn scattered<A: Reduce, I: Index>() {
+    for (shape, axis, count) in SIZES {
+        let kind = Kind::Elements { axis: axis as i128 };
+        let data: ArrayD<A> = array_of(shape, 1);
+        let index_shape = with_len(shape, axis, count);
+        let updates: ArrayD<A> = array_of(&index_shape, 3);
+        for reduction in [Reduction::None, Reduction::Sum, Reduction::Max, Reduction::Mean] {
+            for (mode, use_init_val) in [(OutOfBounds::Error, true), (OutOfBounds::Skip, false)] {
+                let wild = matches!(mode, OutOfBounds::Skip);
+                let indices = indices_of::<I>(&index_shape, shape[axis], wild);
+                let how = Reducing { reduction, use_init_val, mode };
+                let wide = I::to_wide(&indices);
+                let Ok(expected) = oracle::reduce_of(kind, &data, &wide, &updates, &how) else {
+                    continue;
+                };
+                let expected = settled(reduction, &expected);
+                let indices = across(&indices, wild);
+                here_and_on_pools(|| {
+                    let mut target = data.clone();
+                    let view = &mut target.view_mut();
+                    calls::reduce(kind, view, &indices, &updates.view(), &how).unwrap();
+                    assert_same(&settled(reduction, &target), &expected);
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn scatters() {
+    scattered::<u8, i64>();
+    scattered::<f32, i32>();
+    scattered::<i64, i64>();
+}
+
+/// An index out of bounds anywhere leaves target and output untouched, and is named.
+#[test]
+fn an_index_out_of_bounds() {
+    for (shape, axis, count) in SIZES {
+        let kind = Kind::Elements { axis: axis as i128 };
+        let index_shape = with_len(shape, axis, count);
+        let updates: ArrayD<f32> = array_of(&index_shape, 3);
+        let data: ArrayD<f32> = array_of(shape, 1);
+        for at in [0, updates.len() / 2, updates.len() - 1] {
+            let mut indices = indices_of::<i64>(&index_shape, shape[axis], false);
+            *indices.iter_mut().nth(at).unwrap() = shape[axis] as i64;
+            let (wanted, _) = indices.indexed_iter().nth(at).unwrap();
+            let indices = across(&indices, false);
+            let is_named = |error| match error {
+                Err(Error::IndexOutOfBounds { index, position, .. }) => {
+                    index == shape[axis] as i128 && position == wanted.as_array_view().to_vec()
+                }
+                _ => false,
+            };
+            let mut target = data.clone();
+            for reduction in [Reduction::None, Reduction::Sum] {
+                let how = Reducing { reduction, use_init_val: true, mode: OutOfBounds::Error };
+                let view = &mut target.view_mut();
+                assert!(is_named(calls::reduce(kind, view, &indices, &updates.view(), &how)));
+            }
+            assert_same(&target, &data);
+            let mut output = updates.clone();
+            let view = &mut output.view_mut();
+            let mode = OutOfBounds::Error;
+            assert!(is_named(calls::read_into(kind, &data.view(), &indices, mode, view)));
+            assert_same(&output, &updates);
+        }
+    }
+}
