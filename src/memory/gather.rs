@@ -12,8 +12,7 @@ use super::few::{Few, Named};
 use super::indexed::{Cut, Run, is_chunk, unit};
 use super::indices::{CHUNK, Indices};
 use super::output::Filled;
-use super::packed::Packing;
-use super::panels::Panels;
+use super::packed::Packed;
 use super::strided::Layout;
 use super::walk::{Axes, Loop, Offsets, Walk};
 use crate::index::Policy;
@@ -38,18 +37,9 @@ impl<'id> Transfer<'_, 'id> {
         name(&mut axes);
         if let Some(walk) = axes.finish() {
             assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
-            if let Way::Bytes = self.copier.way {
-                if let Some(panels) = Panels::of(walk, self.copier.size) {
-                    return self.gather_panels(
-                        panels,
-                        &Selection { indices, policy, untouched },
-                        walk,
-                    );
-                }
-            }
-            if let Some(packing) = Packing::of(walk, indices, self.order()) {
-                let selection = Selection { indices, policy, untouched };
-                return self.gather_packed(packing, &selection, walk);
+            let plain = matches!(self.copier.way, Way::Bytes).then_some(self.copier.size);
+            if let Some(packed) = Packed::of(walk, indices, self.order(), plain) {
+                return self.gather_packed(packed, &Selection { indices, policy, untouched }, walk);
             }
             let rest = walk.order(self.order());
             let mut untouched = untouched;
@@ -77,48 +67,18 @@ impl<'id> Transfer<'_, 'id> {
 }
 
 impl<'id> Transfer<'_, 'id> {
-    /// Runs the gather over a walk from the panels that were made of it. Returns `None` where an index
-    /// is refused.
-    #[inline(never)]
-    fn gather_panels(
-        &self,
-        mut panels: Panels,
-        selection: &Selection<'_>,
-        walk: &Walk,
-    ) -> Option<Filled<'id>> {
-        // SAFETY: the panels have all lanes of the walk, and were made for elements of this size, which
-        // are plain; the listed array is borrowed exclusively (`Transfer`).
-        #[allow(unsafe_code)]
-        self.gather_parts(selection, walk, |run| unsafe { panels.run(run, false) })
-    }
-
-    /// [`gather_panels`](Self::gather_panels), but from the blocks of indices that were made of the walk.
+    /// Runs the gather over a walk of which this is packed. Returns `None` where an index is refused.
     #[inline(never)]
     fn gather_packed(
         &self,
-        mut packing: Packing,
-        selection: &Selection<'_>,
-        walk: &Walk,
-    ) -> Option<Filled<'id>> {
-        // SAFETY: the blocks were made of this walk and these indices; the listed array is borrowed
-        // exclusively (`Transfer`).
-        #[allow(unsafe_code)]
-        self.gather_parts(selection, walk, |run| unsafe { packing.run(run) })
-    }
-
-    /// Gathers by what `run_all` does, which runs all of the walk's loops, by single elements.
-    fn gather_parts(
-        &self,
+        mut packed: Packed,
         &Selection { indices, policy, untouched }: &Selection<'_>,
         walk: &Walk,
-        run_all: impl FnOnce(&Run<'_>),
     ) -> Option<Filled<'id>> {
         if untouched && policy == Policy::Refuse && !indices.inside(&walk.components) {
             return None;
         }
         let outside = AtomicBool::new(false);
-        // The walk was made from the layouts of the transfer's arrays and of these indices by `Axes`, and
-        // the kernel is that of the transfer's copier: the invariant of `Run`.
         let run = Run {
             walk,
             indices: Some(indices),
@@ -130,10 +90,14 @@ impl<'id> Transfer<'_, 'id> {
             spread: false,
             outside: &outside,
         };
-        run_all(&run);
-        // SAFETY: all loops of the walk have run, so every element has been written or filled.
+        // SAFETY: the walk was made from the layouts of the transfer's arrays and of these indices by
+        // `Axes`, and the kernel is that of the transfer's copier, for single elements, whose type is plain
+        // if lanes are packed. The whole walk runs, so every element has been written or filled.
         #[allow(unsafe_code)]
-        (!outside.into_inner()).then(|| unsafe { self.filled() })
+        unsafe {
+            packed.run(&run, false);
+            (!outside.into_inner()).then(|| self.filled())
+        }
     }
 
     /// Runs the gather where all arrays are dense and elements are few; otherwise returns `None`.

@@ -12,7 +12,6 @@ mod indexed;
 mod indices;
 mod output;
 mod packed;
-mod panels;
 mod plan;
 mod roll;
 mod scatter;

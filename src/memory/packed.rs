@@ -1,261 +1,57 @@
-//! Indices that lie across the other arrays, packed block by block in the order of these.
+//! Walks whose elements or indices are packed, part by part, before they are used: where they lie apart in
+//! memory, in cache lines that other iterations share and that do not stay cached until then.
 //!
-//! ```text
-//! for block of 32 rows, 256 columns
-//!   buffer[i, j] = indices[i, j]                       of indices that lie transposed
-//!   gather, or scatter, by the indices in the buffer
-//! ```
-//!
-//! Where each element has an index of its own, and the indices of a list lie in a cache line each, which the
-//! next lists share, a block uses each line once, and kernels read contiguous indices.
+//! - [`Panels`]: lanes of the selected array, packed side by side (`panels.rs`).
+//! - [`Blocks`]: indices that lie across both other arrays, packed as these lie (`blocks.rs`).
 
-use std::sync::atomic::Ordering;
+mod blocks;
+mod panels;
 
-use smallvec::SmallVec;
-
-use super::alloc::repeated;
-use super::copy::{Copier, Way};
-use super::cpu::{LINE, of_caches};
-use super::indexed::{Cut, Run};
+use self::blocks::Blocks;
+use self::panels::Panels;
+use super::indexed::Run;
 use super::indices::Indices;
-use super::walk::{
-    Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, entries, iterations,
-};
-use crate::index::Policy;
-use crate::parallel::{self, Cost};
-use crate::threshold::threshold;
+use super::walk::{Order, Walk};
 
-/// The most indices of a block.
-const BLOCK: usize = threshold(8 << 10, 24);
-
-/// The fewest lists of a block, and the most: several cache lines of contiguous indices.
-const LISTS: [usize; 2] = [threshold(8, 2), threshold(32, 3)];
-
-/// A loop nest, and what tiles leave of it.
-type Walks = (Walk, Option<Box<Walk>>);
-
-/// A number for each loop of a walk.
-type Numbers = SmallVec<[usize; 6]>;
-
-/// The blocks of a walk, and a buffer for each part of them that runs at the same time.
-///
-/// Invariant: `loops` are those of the walk, of which a block has at most `lens` iterations; each of the
-/// `parts` parts of `memory` has room for the indices of as many.
-pub(super) struct Packing {
-    /// The loops of the walk, as the listed array lies.
-    loops: Loops,
-    lens: Numbers,
-    /// The loops over blocks, outermost first, and the number of each in `loops`.
-    around: Loops,
-    numbers: Numbers,
-    /// The number of iterations of the outermost of these which may run at the same time.
-    units: usize,
-    parts: usize,
-    order: Order,
-    memory: Vec<u128>,
+/// What of a walk is packed.
+pub(super) enum Packed {
+    Lanes(Panels),
+    Indices(Blocks),
 }
 
-/// The loops of a walk as the listed array lies, and the number of that along which the indices lie;
-/// `None` unless each element has an index of its own, and the indices lie across the other arrays, in
-/// more lines than stay cached.
-fn across(walk: &Walk, order: Order) -> Option<(Loops, usize)> {
-    /// The fewest lines of indices that are used in turn: L1 holds fewer until the next list uses them.
-    const LINES: usize = threshold(512, 4);
-    let [axis] = &walk.components[..] else { return None };
-    let indices = |level: &Loop| level.step.indices.unsigned_abs();
-    let listed = |level: &Loop| level.step.listed.unsigned_abs();
-    let selected = |level: &Loop| match level.entries {
-        true => axis.step.unsigned_abs(),
-        false => level.step.selected.unsigned_abs(),
-    };
-    let own = walk.loops.iter().all(|level| indices(level) > 0);
-    // In a scatter, the order of several loops over entries must not change.
-    let one = !order.scatters() || walk.loops.iter().filter(|level| level.entries).count() == 1;
-    if !(own && one) {
-        return None;
-    }
-    let mut loops = walk.loops.clone();
-    loops.sort_by_key(|level| std::cmp::Reverse(listed(level)));
-    let along = (0..loops.len()).min_by_key(|&at| indices(&loops[at]))?;
-    let (lists, inside) = loops[along..].split_first()?;
-    let far = |level: &Loop| level.entries || selected(level) >= LINE;
-    let lies_along =
-        |level: &Loop| (level.entries || selected(level) < LINE) && listed(level) < LINE;
-    let apart = indices(lists) < LINE
-        && far(lists)
-        && listed(lists) >= LINE
-        && inside.iter().any(|level| lies_along(level) && indices(level) >= LINE);
-    let many = lists.len >= LISTS[0] && iterations(inside) >= LINES;
-    (apart && many).then_some((loops, along))
-}
-
-/// How many lists a block has, at most: what it selects among stays in L2.
-///
-/// A block of lists, each of which selects among elements of its own, has few of these if they are large;
-/// one of lists that select along the same columns has few columns if these are long, and many lists.
-fn lists(loops: &[Loop], along: usize, axis: &Component) -> usize {
-    /// The fewest columns: those of a cache line.
-    const COLUMNS: usize = threshold(16, 2);
-    let [least, most] = LISTS;
-    let selected = |level: &Loop| level.step.selected.unsigned_abs();
-    let room = of_caches(|caches| caches.second, 1 << 10);
-    if !loops[along].entries {
-        return (room / selected(&loops[along]).max(1)).clamp(least, most);
-    }
-    let column = loops.iter().filter(|level| !level.entries).map(selected).min().unwrap_or(0);
-    let columns = room / 2 / axis.len.saturating_mul(column).max(1);
-    BLOCK / columns.clamp(COLUMNS, BLOCK / most)
-}
-
-impl Packing {
-    /// The blocks of a walk, not yet ordered, by these indices; `None` if packing does not pay, or if
-    /// memory for buffers is refused.
-    pub(super) fn of(walk: &Walk, indices: &Indices<'_>, order: Order) -> Option<Self> {
-        if walk.loops.len() < 2 || indices.positions().is_some() {
+impl Packed {
+    /// What is packed of a walk, not yet ordered, by these indices; `None` if nothing pays, or if memory
+    /// for buffers is refused. `plain` is the size of the elements of both arrays if they may be packed,
+    /// as they are of the same [plain](super::copy::Way::Bytes) type.
+    pub(super) fn of(
+        walk: &Walk,
+        indices: &Indices<'_>,
+        order: Order,
+        plain: Option<usize>,
+    ) -> Option<Self> {
+        if walk.loops.len() < 2 {
             return None;
         }
-        let (loops, along) = across(walk, order)?;
-        let mut lens = Numbers::from_elem(1, loops.len());
-        lens[along] = loops[along].len.min(lists(&loops, along, &walk.components[0]));
-        let mut room = BLOCK / lens[along];
-        for number in (0..loops.len()).rev().filter(|&number| number != along) {
-            lens[number] = loops[number].len.min(room);
-            room /= lens[number];
+        match plain.and_then(|size| Panels::of(walk, size)) {
+            Some(panels) => Some(Packed::Lanes(panels)),
+            None => Blocks::of(walk, indices, order).map(Packed::Indices),
         }
-        // Loops over entries innermost: threads share none of a scatter's, and the blocks that select
-        // among the same elements follow each other.
-        let mut numbers: Numbers = (0..loops.len()).collect();
-        numbers.sort_by_key(|&number| loops[number].entries);
-        let around = numbers.iter().map(|&number| {
-            let (level, len) = (loops[number], lens[number]);
-            let step = Offsets::ZERO.after(len, level.step);
-            Loop { len: level.len.div_ceil(len), step, ..level }
-        });
-        let around: Loops = around.collect();
-        let ordered = if order.scatters() { entries(&around) } else { 1 };
-        let units = iterations(&around) / ordered;
-        let cost = Cost::of_near(iterations(&loops)).times(2);
-        let parts = parallel::parts(cost).min(parallel::threads());
-        if parts > units {
-            return None;
-        }
-        let bytes = lens.iter().product::<usize>() * indices.size();
-        let len = bytes.div_ceil(LINE) * LINE / size_of::<u128>();
-        let memory = repeated(0, len.checked_mul(parts)?).ok()?;
-        Some(Packing { loops, lens, around, numbers, units, parts, order, memory })
     }
 
-    /// Runs the walk that these blocks were made from, block by block.
+    /// Runs the whole walk, unless an index is refused; `writes` is whether the kernel writes the selected
+    /// array.
     ///
     /// # Safety
-    /// The invariant of [`Run`] holds for `run`, whose walk and indices are those from which the blocks
-    /// were made, and whose kernel is for single elements. If the kernel writes the selected array, that
-    /// is borrowed exclusively, otherwise the listed array is.
+    /// The invariant of [`Run`] holds for `run`, whose walk and indices are those that this was made of,
+    /// and whose kernel is for single elements; lanes are of elements of the size that they were made for.
+    /// If the kernel writes the selected array, that is borrowed exclusively, otherwise the listed array is.
     #[allow(unsafe_code)]
-    pub(super) unsafe fn run(&mut self, run: &Run<'_>) {
-        let buffers = Run { selected: self.memory.as_mut_ptr().cast(), ..*run };
-        let this = &*self;
-        let stride = this.memory.len() / this.parts * size_of::<u128>();
-        let inside = iterations(&this.around) / this.units;
-        parallel::run(this.parts, &|part| {
-            let buffers: &Run<'_> = &buffers;
-            let buffer = buffers.selected.wrapping_add(part * stride);
-            let share = parallel::share(this.units, this.parts, part);
-            let mut cursor = Cursor::new(&this.around, run.walk.base, share.start * inside);
-            let mut block: Option<Block> = None;
-            for number in share.start * inside..share.end * inside {
-                let (at, _) = cursor.take(1);
-                let lens = this.lens(number);
-                let block = match block.take().filter(|block| block.lens == lens) {
-                    Some(same) => block.insert(same),
-                    None => block.insert(this.block(lens, run)),
-                };
-                // SAFETY: the caller's promise. The buffer has room for the indices of the block and
-                // is this part's alone (invariant); no two blocks have an iteration in common, and
-                // those of several parts are iterations of loops that select different elements.
-                unsafe { block.run(run, buffer, at) };
-                if run.policy == Policy::Refuse && run.outside.load(Ordering::Relaxed) {
-                    return;
-                }
-            }
-        });
-    }
-
-    /// How many iterations of each loop the block with this number has.
-    fn lens(&self, number: usize) -> Numbers {
-        let mut lens = self.lens.clone();
-        let mut rest = number;
-        for (&number, level) in self.numbers.iter().zip(&self.around).rev() {
-            let first = rest % level.len * self.lens[number];
-            rest /= level.len;
-            lens[number] = lens[number].min(self.loops[number].len - first);
-        }
-        lens
-    }
-
-    /// The loops over a block with so many iterations of each loop.
-    fn block(&self, lens: Numbers, run: &Run<'_>) -> Block {
-        let size = run.indices.map_or(0, Indices::size);
-        let (mut pack, mut select, mut step) = (Loops::new(), Loops::new(), size as isize);
-        for (level, &len) in self.loops.iter().zip(&lens).rev().filter(|(_, len)| **len > 1) {
-            let copied = Offsets { selected: level.step.indices, indices: 0, listed: step };
-            pack.insert(0, Loop { len, step: copied, entries: false });
-            select.insert(0, Loop { len, step: Offsets { indices: step, ..level.step }, ..*level });
-            step *= len as isize;
-        }
-        let (select, rest) = Walk::new(select, run.walk.components.clone(), self.order);
-        let part = |walk: Walk| walk.part_of(run.walk);
-        let select = (part(select), rest.map(|rest| Box::new(part(*rest))));
-        Block { pack: Walk::new(pack, Components::new(), Order::Listed(size)), select, lens }
-    }
-}
-
-/// The loops over a block.
-struct Block {
-    lens: Numbers,
-    /// Over its indices in their array (selected) and in the buffer (listed).
-    pack: Walks,
-    /// Over its elements, by the indices in the buffer.
-    select: Walks,
-}
-
-impl Block {
-    /// Runs the block that begins at these offsets.
-    ///
-    /// # Safety
-    /// That of [`Packing::run`]; `buffer` can be written and read where the block's indices are in it.
-    #[allow(unsafe_code)]
-    unsafe fn run(&self, run: &Run<'_>, buffer: *mut u8, at: Offsets) {
-        let Some(indices) = run.indices else { return };
-        let (size, len) = (indices.size(), [self.lens.iter().product()]);
-        let copier = Copier { size, way: Way::Bytes };
-        // SAFETY: the loops are those of the run over these iterations; in the buffer they are over as
-        // many indices, each of which has been packed when it is read.
+    pub(super) unsafe fn run(&mut self, run: &Run<'_>, writes: bool) {
+        // SAFETY: the caller's promise.
         unsafe {
-            for walk in std::iter::once(&self.pack.0).chain(self.pack.1.as_deref()) {
-                let copied = Run {
-                    walk,
-                    indices: None,
-                    selected: indices.start().wrapping_offset(at.indices).cast_mut(),
-                    listed: buffer,
-                    size,
-                    kernel: &copier.gather(walk, false, None),
-                    spread: walk.is_spread(),
-                    ..*run
-                };
-                copied.run(Cut::WHOLE);
-            }
-            let packed = indices.packed(buffer, &len);
-            for walk in std::iter::once(&self.select.0).chain(self.select.1.as_deref()) {
-                let selected = Run {
-                    walk,
-                    indices: Some(&packed),
-                    selected: run.selected.wrapping_offset(at.selected),
-                    listed: run.listed.wrapping_offset(at.listed),
-                    spread: walk.is_spread(),
-                    ..*run
-                };
-                selected.run(Cut::WHOLE);
+            match self {
+                Packed::Lanes(panels) => panels.run(run, writes),
+                Packed::Indices(blocks) => blocks.run(run),
             }
         }
     }

@@ -15,8 +15,7 @@ use super::copy::{Clones, Copier, Way};
 use super::few::{Few, Named};
 use super::indexed::{Run, is_chunk};
 use super::indices::Indices;
-use super::packed::Packing;
-use super::panels::Panels;
+use super::packed::Packed;
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
 use super::walk::{Axes, Components, Loop, Offsets, Order, Walk, entries};
@@ -247,13 +246,10 @@ impl Pass<'_> {
     fn run(&self, walk: &mut Walk, kernels: &[&dyn Kernel]) -> bool {
         let reduces = matches!(self.scattering.how, How::Reduce { .. });
         let size = self.scattering.updates.layout().size();
-        if let Some(mut panels) = reduces.then(|| Panels::of(walk, size)).flatten() {
-            return kernels.iter().all(|kernel| self.panels(&mut panels, walk, *kernel));
-        }
-        let size = if reduces && combine::transposes_updates(size) { size } else { 0 };
-        let order = Order::Selected(size);
-        if let Some(mut packing) = Packing::of(walk, self.indices, order) {
-            return kernels.iter().all(|kernel| self.packed(&mut packing, walk, *kernel));
+        let order =
+            Order::Selected(if reduces && combine::transposes_updates(size) { size } else { 0 });
+        if let Some(mut packed) = Packed::of(walk, self.indices, order, reduces.then_some(size)) {
+            return kernels.iter().all(|kernel| self.packed(&mut packed, walk, *kernel));
         }
         let rest = walk.order(order);
         kernels.iter().all(|kernel| {
@@ -263,16 +259,11 @@ impl Pass<'_> {
 
     /// Runs the copy kernel for the row of each walk; returns false where an index is refused.
     fn copy(&self, walk: &mut Walk, copier: Copier) -> bool {
-        if let Way::Bytes = copier.way {
-            if let Some(mut panels) = Panels::of(walk, copier.size) {
-                return self.panels(&mut panels, walk, &copier.write(&Loop::ONCE));
-            }
-        }
-        let size = if let Way::Bytes = copier.way { copier.size } else { 0 };
-        let size = if combine::transposes_updates(size) { size } else { 0 };
-        let order = Order::Selected(size);
-        if let Some(mut packing) = Packing::of(walk, self.indices, order) {
-            return self.packed(&mut packing, walk, &copier.write(&Loop::ONCE));
+        let plain = matches!(copier.way, Way::Bytes).then_some(copier.size);
+        let order =
+            Order::Selected(plain.filter(|size| combine::transposes_updates(*size)).unwrap_or(0));
+        if let Some(mut packed) = Packed::of(walk, self.indices, order, plain) {
+            return self.packed(&mut packed, walk, &copier.write(&Loop::ONCE));
         }
         let rest = walk.order(order);
         std::iter::once(&*walk)
@@ -280,29 +271,10 @@ impl Pass<'_> {
             .all(|walk| self.walk(walk, &copier.write(&walk.inner)))
     }
 
-    /// Runs a kernel over a walk, panel by panel; returns false where an index is refused.
-    fn panels(&self, panels: &mut Panels, walk: &Walk, kernel: &dyn Kernel) -> bool {
-        // SAFETY: the panels were made of this walk; the elements of both arrays are of the same type,
-        // which is plain, and the target is borrowed exclusively (`StridedMut`).
-        #[allow(unsafe_code)]
-        self.parts(walk, kernel, |run| unsafe { panels.run(run, true) })
-    }
-
-    /// Runs a kernel over a walk, whose indices are packed block by block; returns false where an index
-    /// is refused.
-    fn packed(&self, packing: &mut Packing, walk: &Walk, kernel: &dyn Kernel) -> bool {
-        // SAFETY: the blocks were made of this walk and these indices, and the target is borrowed
-        // exclusively (`StridedMut`).
-        #[allow(unsafe_code)]
-        self.parts(walk, kernel, |run| unsafe { packing.run(run) })
-    }
-
-    /// Runs a kernel by what `run_all` does; returns false where an index is refused.
-    fn parts(&self, walk: &Walk, kernel: &dyn Kernel, run_all: impl FnOnce(&Run<'_>)) -> bool {
+    /// Runs a kernel over a walk of which this is packed; returns false where an index is refused.
+    fn packed(&self, packed: &mut Packed, walk: &Walk, kernel: &dyn Kernel) -> bool {
         let Scattering { target, updates, .. } = self.scattering;
         let outside = AtomicBool::new(false);
-        // The walk was made from the layouts of these arrays (`Axes`), and the kernel for their elements
-        // (invariant of `Scattering`): the invariant of `Run`.
         let run = Run {
             walk,
             indices: Some(self.indices),
@@ -314,7 +286,13 @@ impl Pass<'_> {
             spread: false,
             outside: &outside,
         };
-        run_all(&run);
+        // SAFETY: the walk was made from the layouts of these arrays (`Axes`), the target of which is
+        // borrowed exclusively (`StridedMut`); the kernel was made for their elements (invariant of
+        // `Scattering`), one by one, which are of the same plain type if lanes are packed.
+        #[allow(unsafe_code)]
+        unsafe {
+            packed.run(&run, true);
+        }
         !outside.into_inner()
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Everything below the traits is compiled once, in this crate, since it sees arrays as bytes: a
 //! pointer to the first element, lengths, strides, and the size of an element. Such an array is
-//! only ever made from an ndarray, so every element that its shape describes is in memory that it
-//! borrows.
+//! made from an ndarray, or of contiguous elements of ours by unsafe code, so every element that its
+//! shape describes is in memory that it borrows.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -13,7 +13,7 @@ use ndarray::{ArrayRef, Dimension};
 /// The shape, strides and element size of an array.
 ///
 /// Invariant: they are those of an ndarray that is borrowed for `'a`, whose elements have `size`
-/// bytes.
+/// bytes, or of as many contiguous elements.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout<'a> {
     shape: &'a [usize],
@@ -130,7 +130,7 @@ pub(crate) struct Strided<'a> {
     layout: Layout<'a>,
 }
 
-// SAFETY: it is a shared borrow of elements that are `Sync` (required by `of`).
+// SAFETY: it is a shared borrow of elements that are `Sync` (required by `of` and `contiguous`).
 #[allow(unsafe_code)]
 unsafe impl Sync for Strided<'_> {}
 

@@ -10,8 +10,9 @@ use crate::common::{
 };
 
 /// The shape of the data, the axis and the number of indices along it. Blocks end within both loops that
-/// they divide, within one, or nowhere; they have few columns, or few lists.
-const SIZES: [(&[usize], usize, usize); 8] = [
+/// they divide, within one, or nowhere; they have few columns, or few lists. With few indices in a row, the
+/// offsets of chunks are transposed instead.
+const SIZES: [(&[usize], usize, usize); 9] = [
     (&[37, 530], 0, 90),
     (&[70, 530], 1, 700),
     (&[9000, 3], 0, 5000),
@@ -20,6 +21,7 @@ const SIZES: [(&[usize], usize, usize); 8] = [
     (&[33, 11, 50], 2, 61),
     (&[8, 300, 5, 6], 1, 400),
     (&[40, 3, 9, 30], 3, 20),
+    (&[3000, 530], 0, 700),
 ];
 
 /// The same indices, with their first axis innermost in memory, forwards or backwards.

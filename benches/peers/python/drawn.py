@@ -83,6 +83,10 @@ class Work:
         # Of indices and updates that are no lists, too.
         if rank > 1 and not self.operation.endswith("nd") and r.random() < 0.3:
             self.layout += r.choice(("ct", "tc", "tt"))
+        # PyTorch's sums along an axis always have the value that a target holds.
+        if self.reduction in REDUCTIONS and (self.operation, self.reduction) != ("scatter", "sum"):
+            if self.operation != "scatter_nd" and r.random() < 0.2:
+                self.reduction += "_only"
 
     def round_to_powers(self):
         """Rounds all lengths to powers of two."""
@@ -142,25 +146,27 @@ class Work:
         if self.operation == "gather_elements":
             output = torch.gather(data, axis, indices)
             return lambda: torch.gather(data, axis, indices, out=output), output
-        of_index, of_scatter = REDUCTIONS.get(self.reduction, (None, None))
+        name, only = self.reduction.removesuffix("_only"), self.reduction.endswith("_only")
+        of_index, of_scatter = REDUCTIONS.get(name, (None, None))
         if self.operation == "scatter_elements":
             updates = ones(self.indices)
             if self.reduction == "none":
                 return lambda: data.scatter_(axis, indices, updates), data
             if self.reduction == "sum":
                 return lambda: data.scatter_add_(axis, indices, updates), data
-            return lambda: data.scatter_reduce_(axis, indices, updates, of_scatter), data
+            return lambda: data.scatter_reduce_(axis, indices, updates, of_scatter, include_self=not only), data
         updates = ones(self.shape[:axis] + self.indices + self.shape[axis + 1:])
         if self.reduction == "none":
             return lambda: data.index_copy_(axis, indices, updates), data
         if self.reduction == "sum":
             return lambda: data.index_add_(axis, indices, updates), data
-        return lambda: data.index_reduce_(axis, indices, updates, of_index), data
+        return lambda: data.index_reduce_(axis, indices, updates, of_index, include_self=not only), data
 
     def is_exact(self):
         """Whether both must have the same answer: no rounding but of small integers."""
         small = self.element in ("f32", "f64", "i64", "i32", "u8")
-        return self.reduction in ("-", "none", "min", "max") or (small and self.reduction == "sum")
+        name = self.reduction.removesuffix("_only")
+        return name in ("-", "none", "min", "max") or (small and name == "sum")
 
 
 def numbers(seed, count, end):

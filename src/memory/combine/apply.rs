@@ -264,6 +264,11 @@ impl Set {
         Set { value: bytes, size }
     }
 
+    /// The kernel that writes the first `size` of these bytes, if it is one for elements of this size.
+    pub(super) fn of_bytes(value: [u8; 16], size: usize) -> Option<Self> {
+        [1, 2, 4, 8, 16].contains(&size).then_some(Set { value, size })
+    }
+
     /// The value repeated, as often as 16 bytes hold it.
     pub(in crate::memory) fn repeated(&self) -> u128 {
         let mut bytes = [0; 16];

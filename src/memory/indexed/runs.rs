@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::{Buffers, Chunk, LONG_RUN, Part, Run};
+use crate::memory::cpu::LINE;
 use crate::memory::indices::{CHUNK, add};
 use crate::memory::tile::NextIndices;
 use crate::memory::walk::{Cursor, FEW, Loop, Offsets, iterations};
@@ -34,11 +35,12 @@ fn joined(loops: &[Loop], of: fn(&Offsets) -> isize) -> usize {
     1 + loops.windows(2).rev().take_while(seamless).count()
 }
 
-/// Whether indices are nearer to each other along the outermost of these loops than along the innermost.
+/// Whether indices share cache lines along the outermost of these loops, and are nearer to each other than
+/// along the innermost.
 fn lies_across(loops: &[Loop]) -> bool {
     let [outer, .., inner] = loops else { return false };
     let step = |level: &Loop| level.step.indices.unsigned_abs();
-    step(outer) < step(inner)
+    step(outer) < step(inner).min(LINE)
 }
 
 impl Run<'_> {

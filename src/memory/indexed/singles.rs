@@ -153,7 +153,8 @@ impl Run<'_> {
         // The lines of fewer elements stay in the caches from one call to the next.
         let many = entries >= part / LINE;
         if self.walk.reach() < part {
-            // Hardware prefetches whole lanes, unless most of their lines are not used.
+            // Hardware prefetches whole lanes, unless most of their lines are not used, or each only a few
+            // times, of lanes that leave L1.
             let uses = if self.walk.reach() > L1 { LINE / 8 } else { LINE / 2 };
             let thin = self.walk.span() / uses >= entries;
             return if far && thin && many && !sorted() { Ahead::Block } else { Ahead::Never };

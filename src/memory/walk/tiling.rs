@@ -21,7 +21,7 @@
 //!       target[indices[k, c], c] = updates[k, c]    of a transposed target
 //! ```
 //!
-//! Lanes that no order of loops keeps in the caches are packed instead (`panels.rs`).
+//! Lanes that no order of loops keeps in the caches are packed instead (`packed/panels.rs`).
 
 mod conflicts;
 pub(super) mod lines;

@@ -3,7 +3,7 @@
 use super::SHORT_ROW;
 use super::kinds::Wide;
 use super::runs::{STAGE, Stage, contiguous};
-use crate::memory::combine::apply::elements;
+use crate::memory::combine::apply::{Set, elements};
 use crate::memory::copy::rows;
 use crate::memory::indices::elements::{Action, BLOCK, Elements, Single, SingleFn};
 use crate::memory::tile::{Kernel, NextIndices, Places, Steps, Tile};
@@ -351,11 +351,18 @@ pub(super) struct ClearSlots<'w>(pub(super) &'w Wide);
 impl Kernel for ClearSlots<'_> {
     unsafe fn run(&self, tile: &Tile<'_>) {
         let Wide { slot: size, empty, .. } = *self.0;
+        let mut value = [0; 16];
+        value[..empty.len()].copy_from_slice(&empty);
         // SAFETY: the caller's promise, for slots of this size.
-        elements(tile, |slot, _| unsafe {
-            slot.write_bytes(0, size);
-            slot.copy_from_nonoverlapping(empty.as_ptr(), empty.len());
-        });
+        unsafe {
+            if let Some(set) = Set::of_bytes(value, size) {
+                return set.run(tile);
+            }
+            elements(tile, |slot, _| {
+                slot.write_bytes(0, size);
+                slot.copy_from_nonoverlapping(empty.as_ptr(), empty.len());
+            });
+        }
     }
 
     unsafe fn nowhere(&self, _: &Tile<'_>) {}

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use super::counts::count;
 use super::kinds::Wide;
 use super::rows::{Row, Rows};
-use super::{Accumulation, steps};
+use super::{Accumulation, are_small_batches, steps};
 use crate::error::Result;
 use crate::memory::alloc::{repeated, reserved};
 use crate::memory::combine::apply::elements;
@@ -90,6 +90,9 @@ impl<'l> RowsByTarget<'l> {
             if share_indices(&lanes) { updates.saturating_mul(iterations(&lanes)) } else { 0 };
         let many = targets / most <= updates || targets / Self::MAX_TARGETS_SERVED <= served;
         let many = many && (updates | targets) >> 31 == 0;
+        if are_small_batches(&lanes, (updates + targets).saturating_mul(row.len)) {
+            return None;
+        }
         let long = row.len >= Rows::MIN_LEN;
         let rows = wide.rows.filter(|_| dense && inside && many && long && Rows::can_run())?;
         let target = |&Component { len, step, .. }: &Component| {

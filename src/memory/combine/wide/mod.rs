@@ -232,7 +232,9 @@ pub(in crate::memory) fn fold_wide(accumulation: &Accumulation<'_>) -> Result<bo
     }
     let row = lanes.pop().unwrap_or(Loop::ONCE);
     let inside = is_inside(accumulation.components, &row);
-    let rows = inside && !row.reads_indices() && row.len >= WIDE_ROW;
+    let elements = (updates + accumulation.targets()).saturating_mul(row.len);
+    let small = are_small_batches(&lanes, elements);
+    let rows = inside && !row.reads_indices() && row.len >= WIDE_ROW && !small;
     let mut extent = extent(rows);
     let significant = accumulation.kernels.significant().zip(extent.scan_limit());
     if let (Some((significant, max_bits)), Some(arrays)) = (significant, accumulation.dense) {
@@ -244,6 +246,13 @@ pub(in crate::memory) fn fold_wide(accumulation: &Accumulation<'_>) -> Result<bo
     }
     let wide = wide(extent).expect(HAS_KERNELS);
     SlotPlan { accumulation, wide, lanes, row, inside, rows }.fold(updates)
+}
+
+/// Whether lanes are small batches that each have indices of their own, and `elements` of updates and
+/// targets together: several then have slots at the same time, rather than lists or counts one by one.
+fn are_small_batches(lanes: &Loops, elements: usize) -> bool {
+    const SMALL: usize = threshold(4 << 10, 24);
+    elements < SMALL && lanes.iter().any(Loop::reads_indices)
 }
 
 /// The layout of the slots, and the loops over the lanes that are cut into groups.

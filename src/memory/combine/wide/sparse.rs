@@ -169,7 +169,8 @@ struct Sparse<'s> {
     accumulation: &'s Accumulation<'s>,
     wide: &'s Wide,
     /// The loops over lanes: lanes that share their indices, a row, which is reduced at once; the
-    /// innermost of the others, of which `batch` iterations are sorted together; and all others.
+    /// innermost of the others, or the longest if that is short, of which `batch` iterations are sorted
+    /// together; and all others.
     lanes: Loops,
     beside: Loop,
     batch: usize,
@@ -206,7 +207,15 @@ impl<'s> Sparse<'s> {
         };
         let entries: Loops = accumulation.entries().collect();
         let count = iterations(&entries);
-        let beside = lanes.pop().unwrap_or(Loop::ONCE);
+        let fills = |level: &&Loop| level.len.saturating_mul(count) >= BATCH / 4;
+        let beside = match lanes.last().filter(fills) {
+            Some(_) => lanes.pop(),
+            None => {
+                let longest = (0..lanes.len()).max_by_key(|&at| lanes[at].len);
+                longest.map(|at| lanes.remove(at))
+            }
+        };
+        let beside = beside.unwrap_or(Loop::ONCE);
         let around = iterations(&lanes);
         let updates = count.saturating_mul(around * beside.len);
         let elements = Cost::of_near(updates.saturating_mul(row.len)).times(3);

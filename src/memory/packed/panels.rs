@@ -15,16 +15,16 @@
 use std::ptr;
 use std::sync::atomic::Ordering;
 
-use super::alloc::reserved;
-use super::copy::{Copier, Way};
-use super::cpu::{LINE, of_caches};
-use super::indexed::{Cut, Run};
-use super::indices::CHUNK;
-use super::walk::{
+use crate::index::Policy;
+use crate::memory::alloc::reserved;
+use crate::memory::copy::{Copier, Way};
+use crate::memory::cpu::{LINE, of_caches};
+use crate::memory::indexed::{Cut, Run};
+use crate::memory::indices::CHUNK;
+use crate::memory::walk::{
     Component, Components, Cursor, Loop, Loops, Offsets, Order, STREAMS, Walk, iterations,
     lines_in_l1,
 };
-use crate::index::Policy;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
@@ -33,7 +33,7 @@ use crate::threshold::threshold;
 /// Invariant: the panels have the lanes of all iterations of the walk that they were made from. A
 /// buffer has room for the lanes of `whole`, which has at least as many as `last`, and `memory` for
 /// `parts` buffers of `stride` bytes.
-pub(super) struct Panels {
+pub(in crate::memory) struct Panels {
     whole: Panel,
     /// The last panel of each iteration of the loops around panels, which may have fewer lanes.
     last: Panel,
@@ -158,7 +158,7 @@ impl Panels {
     pub(super) fn of(walk: &Walk, size: usize) -> Option<Self> {
         /// The largest elements that [plain types](Way::Bytes) have.
         const LARGEST: usize = 16;
-        if walk.loops.len() < 2 || !(1..=LARGEST).contains(&size) {
+        if !(1..=LARGEST).contains(&size) {
             return None;
         }
         let loops = Transposed::of(walk, size).filter(|loops| loops.pays(size))?;
