@@ -7,11 +7,12 @@
 mod blocks;
 mod panels;
 
-use self::blocks::Blocks;
+pub(super) use self::blocks::Blocks;
 use self::panels::Panels;
 use super::indexed::Run;
 use super::indices::Indices;
 use super::walk::{Order, Walk};
+use crate::parallel;
 
 /// What of a walk is packed.
 pub(super) enum Packed {
@@ -34,7 +35,7 @@ impl Packed {
         }
         match plain.and_then(|size| Panels::of(walk, size)) {
             Some(panels) => Some(Packed::Lanes(panels)),
-            None => Blocks::of(walk, indices, order).map(Packed::Indices),
+            None => Blocks::of(walk, indices, order, parallel::threads()).map(Packed::Indices),
         }
     }
 

@@ -131,9 +131,14 @@ fn divide(loops: &[Loop], lens: &mut [usize], parts: usize, order: Order) -> usi
 }
 
 impl Blocks {
-    /// The blocks of a walk, not yet ordered, by these indices; `None` if packing does not pay, or if
-    /// memory for buffers is refused.
-    pub(super) fn of(walk: &Walk, indices: &Indices<'_>, order: Order) -> Option<Self> {
+    /// The blocks of a walk, not yet ordered, by these indices, on this number of threads; `None` if packing
+    /// does not pay, or if memory for buffers is refused.
+    pub(in crate::memory) fn of(
+        walk: &Walk,
+        indices: &Indices<'_>,
+        order: Order,
+        threads: usize,
+    ) -> Option<Self> {
         if indices.positions().is_some() {
             return None;
         }
@@ -146,7 +151,7 @@ impl Blocks {
             room /= lens[number];
         }
         let cost = Cost::of_near(iterations(&loops)).times(2);
-        let parts = parallel::parts(cost).min(parallel::threads());
+        let parts = parallel::parts(cost).min(threads);
         let units = divide(&loops, &mut lens, parts, order);
         // Loops over entries innermost: threads share none of a scatter's, and the blocks that select
         // among the same elements follow each other.
@@ -171,7 +176,7 @@ impl Blocks {
     /// were made, and whose kernel is for single elements. If the kernel writes the selected array, that
     /// is borrowed exclusively, otherwise the listed array is.
     #[allow(unsafe_code)]
-    pub(super) unsafe fn run(&mut self, run: &Run<'_>) {
+    pub(in crate::memory) unsafe fn run(&mut self, run: &Run<'_>) {
         let buffers = Run { selected: self.memory.as_mut_ptr().cast(), ..*run };
         let this = &*self;
         let inside = iterations(&this.around) / this.units;

@@ -89,6 +89,9 @@ pub(super) fn is_sparse(walk: &Walk, size: usize, beside: bool) -> bool {
         true if within(16) => threshold((24 + 6 * row) / row, 4),
         true if within(4) => threshold((16 + 4 * row) / row, 4),
         true => threshold(((8 + row) / row).max(2), 4),
+        // Each element of a sorted row costs as much as a third of a target's count and quotient: 1249 means
+        // of 20,000 rows of 1000 take 766 µs sorted and 228 in place, 30 of them 17 and 31.
+        false if inside && !apart => threshold((row / 8 * 3).max(16), 4),
         false => threshold(16, 4),
     };
     targets / most_targets_per_update > entries(&walk.loops)
