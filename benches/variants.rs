@@ -221,7 +221,7 @@ impl Work {
         Some(ArrayD::from_shape_vec(self.indices.raw_dim(), all?).expect("as many"))
     }
 
-    fn plan(&self) -> IndexPlan {
+    fn plan(&self) -> IndexPlan<IxDyn> {
         let plan = match self.kind {
             Kind::Tuples => {
                 let lens = &self.shape[..=self.axis];

@@ -7,7 +7,7 @@
 mod blocks;
 mod panels;
 
-pub(super) use self::blocks::Blocks;
+pub(super) use self::blocks::{Blocks, FEWEST};
 use self::panels::Panels;
 use super::indexed::Run;
 use super::indices::Indices;
@@ -15,6 +15,8 @@ use super::walk::{Order, Walk};
 use crate::parallel;
 
 /// What of a walk is packed.
+// Not boxed: that would be an allocation which may not fail.
+#[allow(clippy::large_enum_variant)]
 pub(super) enum Packed {
     Lanes(Panels),
     Indices(Blocks),

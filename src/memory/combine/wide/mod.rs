@@ -57,7 +57,7 @@ use crate::memory::alloc::{expect_large_writes, repeated, reserved};
 use crate::memory::cpu::of_caches;
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::Indices;
-use crate::memory::packed::Blocks;
+use crate::memory::packed::{self, Blocks};
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{
     Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, is_inside, iterations, merge,
@@ -83,10 +83,9 @@ const MIN_LANES: usize = threshold(64, 2);
 /// and a part of each row.
 const MIN_LANES_IN_ROWS: usize = threshold(256, 2);
 
-/// Number of lanes of a group, with which it has so much to do that it needs no further loop.
+/// Number of lanes of a group, and of updates and targets of all of them together, with which it has so much
+/// to do that it needs no further loop.
 const ENOUGH_LANES: usize = threshold(256, 12);
-
-/// The same of updates and targets of all lanes of a group.
 const ENOUGH: usize = threshold(8 << 10, 40);
 
 /// The distance in bytes below which elements share cache lines: the size of a line.
@@ -103,9 +102,6 @@ const COUNTED_ROW: [usize; 2] = [threshold(16, 4), threshold(6, 4)];
 /// Rows of up to this many elements are converted side by side, and not row by row: 6,370 rows of
 /// two `bf16` among 4.7M take 460 µs so, and 550 row by row.
 pub(in crate::memory) const SHORT_ROW: usize = threshold(32, 4);
-
-/// Fewest updates for which indices may be packed.
-const FEWEST_PACKED: usize = threshold(4 << 10, 8);
 
 /// A reduction that accumulates beside its target.
 ///
@@ -189,7 +185,7 @@ impl Accumulation<'_> {
     ) -> bool {
         loops.retain(|level| level.len > 1);
         let outside = AtomicBool::new(false);
-        if parts == 1 && loops.len() > 1 && iterations(&loops) >= FEWEST_PACKED {
+        if parts == 1 && loops.len() > 1 && iterations(&loops) >= packed::FEWEST {
             let mut walk = Walk::in_order(loops.clone(), components.clone());
             walk.base = walk.base.after(1, from);
             if let Some(mut blocks) = Blocks::of(&walk, &self.indices, Order::Selected(0), 1) {
@@ -275,8 +271,8 @@ pub(in crate::memory) fn fold_wide(accumulation: &Accumulation<'_>) -> Result<bo
     SlotPlan { accumulation, wide, lanes, row, inside, rows }.fold(updates)
 }
 
-/// Whether lanes are small batches that each have indices of their own, and `elements` of updates and
-/// targets together: several then have slots at the same time, rather than lists or counts one by one.
+/// Whether lanes are in small batches, each with indices of its own, and `elements` of updates and targets
+/// together: several then have slots at the same time, rather than lists or counts one by one.
 fn are_small_batches(lanes: &Loops, elements: usize) -> bool {
     const SMALL: usize = threshold(4 << 10, 24);
     elements < SMALL && lanes.iter().any(Loop::reads_indices)
