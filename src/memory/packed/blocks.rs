@@ -18,9 +18,9 @@ use crate::memory::alloc::reserved;
 use crate::memory::copy::{Copier, Way};
 use crate::memory::cpu::{LINE, of_caches};
 use crate::memory::indexed::{Cut, Run};
-use crate::memory::indices::Indices;
+use crate::memory::indices::{CHUNK, Indices};
 use crate::memory::walk::{
-    Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, iterations,
+    Component, Components, Cursor, FEW, Loop, Loops, Offsets, Order, Walk, iterations,
 };
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
@@ -30,6 +30,9 @@ const BLOCK: usize = threshold(8 << 10, 24);
 
 /// The fewest indices that are packed.
 pub(in crate::memory) const FEWEST: usize = threshold(4 << 10, 20);
+
+// Callers rely on all entries of a single chunk being resolved before the first is used.
+const _: () = assert!(FEWEST > CHUNK && FEWEST > FEW);
 
 /// The fewest lists that share cache lines, and so many that they share several lines.
 const LISTS: [usize; 2] = [threshold(8, 2), threshold(32, 3)];
@@ -61,7 +64,7 @@ pub(in crate::memory) struct Blocks {
 
 /// The loops of a walk as the listed array lies, and the number of that along which the indices lie;
 /// `None` unless each element has an index of its own, and the indices lie across the other arrays, in
-/// more lines than L1 holds.
+/// many lines.
 fn across(walk: &Walk, order: Order) -> Option<(Loops, usize)> {
     /// The fewest lines of indices that are used in turn: 16 of each of 65,536 lists take 0.8 times as long
     /// in chunks, 32 take 1.5 times as long.
@@ -90,7 +93,6 @@ fn across(walk: &Walk, order: Order) -> Option<(Loops, usize)> {
         && far(lists)
         && listed(lists) >= LINE
         && inside.iter().any(|level| lies_along(level) && indices(level) >= LINE);
-    // Callers rely on all entries of a single chunk being resolved before the first is used.
     let many = iterations(&loops) >= FEWEST && iterations(inside) >= LINES;
     let many = many && lists.len >= LISTS[0];
     (apart && many).then_some((loops, along))
@@ -116,8 +118,9 @@ fn lists(loops: &[Loop], along: usize, axis: &Component) -> usize {
 
 /// Makes blocks of the same loop as long as each other, and shorter until there are as many for threads to
 /// share as there are `parts`, or until they would be short. Returns how many there are: of a scatter,
-/// threads share no loop over entries.
+/// threads share no loop over entries, and rather read the same lines than wait for each other.
 fn divide(loops: &[Loop], lens: &mut [usize], parts: usize, order: Order) -> usize {
+    let least = if order.scatters() { 2 } else { LISTS[0] };
     loop {
         let mut units = 1;
         for (level, len) in loops.iter().zip(&mut *lens) {
@@ -129,7 +132,7 @@ fn divide(loops: &[Loop], lens: &mut [usize], parts: usize, order: Order) -> usi
         }
         let shared = loops.iter().zip(&mut *lens).filter(|(level, _)| !level.entries);
         let longest = shared.map(|(_, len)| len).max();
-        match longest.filter(|len| units < parts && **len >= 2 * LISTS[0]) {
+        match longest.filter(|len| units < parts && **len >= 2 * least) {
             Some(len) => *len = len.div_ceil(2),
             None => return units,
         }
@@ -159,6 +162,9 @@ impl Blocks {
         let cost = Cost::of_near(iterations(&loops)).times(2);
         let parts = parallel::parts(cost).min(threads);
         let units = divide(&loops, &mut lens, parts, order);
+        if units < parts / 2 {
+            return None;
+        }
         // Loops over entries innermost: threads share none of a scatter's, and the blocks that select
         // among the same elements follow each other.
         let mut numbers: Numbers = (0..loops.len()).collect();

@@ -213,7 +213,7 @@ impl Walk {
         self.nest().iter().map(bytes).fold(self.reach().max(self.whole.1), usize::max)
     }
 
-    /// This walk as a part of another one, which is not ordered yet.
+    /// This walk as a part of another one, none of whose loops is tiled yet.
     pub(in crate::memory) fn part_of(self, whole: &Walk) -> Self {
         let bytes = |level: &Loop| level.len.saturating_mul(level.step.selected.unsigned_abs());
         let span = whole.loops.iter().map(bytes).fold(whole.reach(), usize::max);

@@ -185,7 +185,7 @@ impl Accumulation<'_> {
     ) -> bool {
         loops.retain(|level| level.len > 1);
         let outside = AtomicBool::new(false);
-        if parts == 1 && loops.len() > 1 && iterations(&loops) >= packed::FEWEST {
+        if loops.len() > 1 && iterations(&loops) >= packed::FEWEST {
             let mut walk = Walk::in_order(loops.clone(), components.clone());
             walk.base = walk.base.after(1, from);
             if let Some(mut blocks) = Blocks::of(&walk, &self.indices, Order::Selected(0), 1) {
