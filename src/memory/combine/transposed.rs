@@ -151,7 +151,8 @@ unsafe fn by_size(tile: &Tile<'_>, run: TileFn, swapped: bool) {
 /// That of [`run_by_rows`], for elements of `N` bytes, of which `M` make 16, and such a tile.
 #[allow(unsafe_code)]
 unsafe fn transposed<const N: usize, const M: usize>(tile: &Tile<'_>, run: TileFn, swapped: bool) {
-    let mut buffer = [MaybeUninit::<[u8; ROW_BYTES]>::uninit(); ROWS];
+    // Aligned for elements of any of these sizes.
+    let mut buffer = [[MaybeUninit::<u128>::uninit(); ROW_BYTES / size_of::<u128>()]; ROWS];
     let mut offsets = [0; ROWS];
     let (inner, mut part) = (tile.inner, *tile);
     let buffer_rows = Rows { first: buffer.as_mut_ptr().cast::<u8>(), step: ROW_BYTES as isize };
