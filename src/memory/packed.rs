@@ -9,7 +9,8 @@ mod panels;
 
 pub(super) use self::blocks::{Blocks, FEWEST};
 use self::panels::Panels;
-use super::indexed::Run;
+use super::copy::{Copier, Way};
+use super::indexed::{Cut, Run};
 use super::indices::Indices;
 use super::walk::{Order, Walk};
 use crate::parallel;
@@ -25,7 +26,7 @@ pub(super) enum Packed {
 impl Packed {
     /// What is packed of a walk, not yet ordered, by these indices; `None` if nothing pays, or if memory
     /// for buffers is refused. `plain` is the size of the elements of both arrays if they may be packed,
-    /// as they are of the same [plain](super::copy::Way::Bytes) type.
+    /// as they are of the same [plain](Way::Bytes) type.
     pub(super) fn of(
         walk: &Walk,
         indices: &Indices<'_>,
@@ -57,5 +58,37 @@ impl Packed {
                 Packed::Indices(blocks) => blocks.run(run),
             }
         }
+    }
+}
+
+/// A loop nest, and what tiles leave of it.
+type Walks = (Walk, Option<Box<Walk>>);
+
+/// Each of these.
+fn each(walks: &Walks) -> impl Iterator<Item = &Walk> {
+    std::iter::once(&walks.0).chain(walks.1.as_deref())
+}
+
+/// Copies plain elements of `size` bytes along these walks, as a part of a run.
+///
+/// # Safety
+/// The walks are over elements of this size; those at `from` can be read, those at `to` be written, and
+/// the two do not overlap.
+#[allow(unsafe_code)]
+unsafe fn copy(walks: &Walks, run: &Run<'_>, size: usize, from: *mut u8, to: *mut u8) {
+    let copier = Copier { size, way: Way::Bytes };
+    for walk in each(walks) {
+        let copied = Run {
+            walk,
+            indices: None,
+            selected: from,
+            listed: to,
+            size,
+            kernel: &copier.gather(walk, false, None),
+            spread: walk.is_spread(),
+            ..*run
+        };
+        // SAFETY: the caller's promise.
+        unsafe { copied.run(Cut::WHOLE) };
     }
 }

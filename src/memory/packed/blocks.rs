@@ -13,9 +13,9 @@ use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 
+use super::{Walks, copy, each};
 use crate::index::Policy;
 use crate::memory::alloc::reserved;
-use crate::memory::copy::{Copier, Way};
 use crate::memory::cpu::{LINE, of_caches};
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::{CHUNK, Indices};
@@ -36,9 +36,6 @@ const _: () = assert!(FEWEST > CHUNK && FEWEST > FEW);
 
 /// The fewest lists that share cache lines, and so many that they share several lines.
 const LISTS: [usize; 2] = [threshold(8, 2), threshold(32, 3)];
-
-/// A loop nest, and what tiles leave of it.
-type Walks = (Walk, Option<Box<Walk>>);
 
 /// A number for each loop of a walk.
 type Numbers = SmallVec<[usize; 6]>;
@@ -267,25 +264,13 @@ impl Block {
     unsafe fn run(&self, run: &Run<'_>, buffer: *mut u8, at: Offsets) {
         let Some(indices) = run.indices else { return };
         let (size, len) = (indices.size(), [self.lens.iter().product()]);
-        let copier = Copier { size, way: Way::Bytes };
+        let start = indices.start().wrapping_offset(at.indices).cast_mut();
         // SAFETY: the loops are those of the run over these iterations; in the buffer they are over as
         // many indices, each of which has been packed when it is read.
         unsafe {
-            for walk in std::iter::once(&self.pack.0).chain(self.pack.1.as_deref()) {
-                let copied = Run {
-                    walk,
-                    indices: None,
-                    selected: indices.start().wrapping_offset(at.indices).cast_mut(),
-                    listed: buffer,
-                    size,
-                    kernel: &copier.gather(walk, false, None),
-                    spread: walk.is_spread(),
-                    ..*run
-                };
-                copied.run(Cut::WHOLE);
-            }
+            copy(&self.pack, run, size, start, buffer);
             let packed = indices.packed(buffer, &len);
-            for walk in std::iter::once(&self.select.0).chain(self.select.1.as_deref()) {
+            for walk in each(&self.select) {
                 let selected = Run {
                     walk,
                     indices: Some(&packed),

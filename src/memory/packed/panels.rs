@@ -15,9 +15,9 @@
 use std::ptr;
 use std::sync::atomic::Ordering;
 
+use super::{Walks, copy};
 use crate::index::Policy;
 use crate::memory::alloc::reserved;
-use crate::memory::copy::{Copier, Way};
 use crate::memory::cpu::{LINE, of_caches};
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::CHUNK;
@@ -43,9 +43,6 @@ pub(in crate::memory) struct Panels {
     stride: usize,
     memory: Vec<u128>,
 }
-
-/// A loop nest, and what tiles leave of it.
-type Walks = (Walk, Option<Box<Walk>>);
 
 /// The loops over the lanes of a panel.
 struct Panel {
@@ -156,7 +153,7 @@ impl Panels {
     /// The panels of a walk, not yet ordered, over elements of `size` bytes that are plain; `None`
     /// if packing does not pay, or if memory for buffers is refused.
     pub(super) fn of(walk: &Walk, size: usize) -> Option<Self> {
-        /// The largest elements that [plain types](Way::Bytes) have.
+        /// The largest elements that [plain types](crate::memory::copy::Way::Bytes) have.
         const LARGEST: usize = 16;
         if !(1..=LARGEST).contains(&size) {
             return None;
@@ -196,7 +193,7 @@ impl Panels {
     ///
     /// # Safety
     /// The invariant of [`Run`] holds for `run`, whose walk is that from which the panels were made
-    /// for elements of this size, which are [plain](Way::Bytes). If the kernel writes the selected
+    /// for elements of this size, which are [plain](crate::memory::copy::Way::Bytes). If the kernel writes the selected
     /// array, that is borrowed exclusively, otherwise the listed array is.
     #[allow(unsafe_code)]
     pub(super) unsafe fn run(&mut self, run: &Run<'_>, writes: bool) {
@@ -239,36 +236,12 @@ impl Panel {
         // SAFETY: the loops are those of the run over these lanes, and in the buffer over as many
         // elements, each of which has been packed when it is used.
         unsafe {
-            copy(&self.pack, run, array, buffer);
+            copy(&self.pack, run, run.size, array, buffer);
             packed.run(Cut::WHOLE);
             let refused = run.policy == Policy::Refuse && run.outside.load(Ordering::Relaxed);
             if writes && !refused {
-                copy(&self.unpack, run, buffer, array);
+                copy(&self.unpack, run, run.size, buffer, array);
             }
         }
-    }
-}
-
-/// Copies plain elements along these walks.
-///
-/// # Safety
-/// The walks are over elements of the size of the run's; those at `from` can be read, those at `to`
-/// be written, and the two do not overlap.
-#[allow(unsafe_code)]
-unsafe fn copy((walk, rest): &Walks, run: &Run<'_>, from: *mut u8, to: *mut u8) {
-    let copier = Copier { size: run.size, way: Way::Bytes };
-    for walk in std::iter::once(walk).chain(rest.as_deref()) {
-        let kernel = copier.gather(walk, false, None);
-        let copied = Run {
-            walk,
-            indices: None,
-            selected: from,
-            listed: to,
-            kernel: &kernel,
-            spread: walk.is_spread(),
-            ..*run
-        };
-        // SAFETY: the caller's promise.
-        unsafe { copied.run(Cut::WHOLE) };
     }
 }

@@ -83,18 +83,9 @@ impl Walk {
     /// A nest in the order in which its loops were named (row-major), not yet ordered by strides.
     #[inline]
     pub(super) fn of(loops: Loops, components: Components) -> Self {
-        let (outer, inner) = (Loop::ONCE, Loop::ONCE);
-        let base = Offsets::ZERO;
-        Walk {
-            base,
-            components,
-            outer,
-            inner,
-            loops,
-            shared: (0, 1),
-            nest: (0..0, 1),
-            whole: (0, 0),
-        }
+        let (base, outer, inner) = (Offsets::ZERO, Loop::ONCE, Loop::ONCE);
+        let (shared, nest, whole) = ((0, 1), (0..0, 1), (0, 0));
+        Walk { base, components, outer, inner, loops, shared, nest, whole }
     }
 
     /// Adds a loop inside all others; merges it into the innermost one where that is possible.
@@ -209,15 +200,12 @@ impl Walk {
 
     /// The number of bytes that the selected axes or a loop over entries spans, whichever is more.
     pub(in crate::memory) fn span(&self) -> usize {
-        let bytes = |level: &Loop| level.len.saturating_mul(level.step.selected.unsigned_abs());
-        self.nest().iter().map(bytes).fold(self.reach().max(self.whole.1), usize::max)
+        span(self.nest(), self.reach()).max(self.whole.1)
     }
 
     /// This walk as a part of another one, none of whose loops is tiled yet.
     pub(in crate::memory) fn part_of(self, whole: &Walk) -> Self {
-        let bytes = |level: &Loop| level.len.saturating_mul(level.step.selected.unsigned_abs());
-        let span = whole.loops.iter().map(bytes).fold(whole.reach(), usize::max);
-        Walk { whole: (iterations(&whole.loops), span), ..self }
+        Walk { whole: (iterations(&whole.loops), span(&whole.loops, whole.reach())), ..self }
     }
 
     /// The number of entries, of the whole walk if this is a part of one.
@@ -332,6 +320,12 @@ pub(in crate::memory) fn is_inside(components: &[Component], level: &Loop) -> bo
     let across = several.map(|component| component.step.unsigned_abs()).min();
     !components.is_empty()
         && across.is_none_or(|across| level.step.selected.unsigned_abs() < across)
+}
+
+/// The number of bytes of the selected array that one of these loops spans, or `reach`, whichever is most.
+fn span(loops: &[Loop], reach: usize) -> usize {
+    let bytes = |level: &Loop| level.len.saturating_mul(level.step.selected.unsigned_abs());
+    loops.iter().map(bytes).fold(reach, usize::max)
 }
 
 /// The bytes of the indices and of the listed array together that the loop with the largest span steps
