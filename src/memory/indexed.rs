@@ -11,6 +11,7 @@
 mod listed;
 mod part;
 mod planned;
+mod prefetch;
 mod runs;
 mod singles;
 

@@ -1,13 +1,12 @@
 //! Single elements, copied or combined while their indices are resolved.
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::{Part, Run};
 use crate::index::Policy;
-use crate::memory::cpu::{STREAM, of_caches};
 use crate::memory::indices::CHUNK;
-use crate::memory::indices::elements::{Action, Ahead, BLOCK, Beside, Elements, Single, Width};
+use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Single, Width};
 use crate::memory::indices::repeated::{LARGEST, Repeated};
 use crate::memory::indices::short_runs::{Joined, ShortRuns};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -35,20 +34,6 @@ const FEWEST_EVEN: usize = threshold(96, 4);
 /// Fewest elements of a run, each of which selects one element beside the one before it, to be combined
 /// one by one: 3677 sums of `bf16` in each of 80 of 160 lanes take 0.28 ms so, and 0.34 chunk by chunk.
 const FEWEST_BESIDE: usize = threshold(16, 4);
-
-/// Fewest elements of a lane with which prefetching indices and listed elements pays: what shorter
-/// lanes select stays in L1, and loads of the lists do not wait for it. 4096 lanes of 1024 sums take
-/// 3.5 ms without, and 4.0 with prefetches; 1024 lanes of 4096 writes 3.9 and 3.5.
-const LONG_LANE: usize = threshold(2048, 16);
-
-/// The same of short runs that make one lane, and select at most this number of bytes from each other:
-/// what they select is prefetched, too. 14 of 419 `f64` in 46,309 lanes take 4.0 ms without, 4.7 with.
-const NEAR_LANES: usize = threshold(512, 64);
-
-/// Bytes of the indices of a lane with which prefetching those of lanes further on pays, where lanes lie
-/// apart: hardware prefetchers begin anew in each. 5548 runs of 545 sums, each of 1090 columns, take
-/// 7.0 ms so, and 10.7 without.
-const LANES_APART: RangeInclusive<usize> = threshold(256, 16)..=32 << 10;
 
 /// A kernel for single elements, and how it reads the indices of a nest.
 pub(super) struct SingleKernel {
@@ -140,60 +125,6 @@ impl Run<'_> {
         are_dense(gaps, self.size)
     }
 
-    /// When single elements are prefetched.
-    fn ahead(&self) -> Ahead {
-        /// Bytes of a cache line.
-        const LINE: usize = 64;
-        /// Bytes of L1.
-        const L1: usize = threshold(32 << 10, 64);
-        let part = of_caches(|caches| caches.last / 8, 128);
-        let entries = self.walk.all_entries();
-        let far = self.walk.spans(4 * part);
-        let sorted = || self.indices.is_some_and(|indices| indices.begin_sorted(self.walk));
-        // The lines of fewer elements stay in the caches from one call to the next.
-        let many = entries >= part / LINE;
-        if self.walk.reach() < part {
-            // Hardware prefetches whole lanes, unless most of their lines are not used, or each only a few
-            // times, of lanes that leave L1.
-            let uses = if self.walk.reach() > L1 { LINE / 8 } else { LINE / 2 };
-            let thin = self.walk.span() / uses >= entries;
-            return if far && thin && many && !sorted() { Ahead::Block } else { Ahead::Never };
-        }
-        match (far, sorted()) {
-            (true, false) if many => Ahead::Block,
-            (false, true) => Ahead::Never,
-            _ => Ahead::AtUse,
-        }
-    }
-
-    /// How far ahead of their use indices and listed elements are prefetched, if that pays.
-    fn lists_ahead(&self, nest: &[Loop], joined: Option<Joined>, width: Width) -> Option<Offsets> {
-        const CONTIGUOUS: Offsets = Offsets {
-            selected: STREAM as isize,
-            indices: STREAM as isize,
-            listed: STREAM as isize,
-        };
-        if !self.walk.is_long() {
-            return None;
-        }
-        if let (None, [.., around, run]) = (joined, nest) {
-            let (bytes, step) = (run.len * width.size(), around.step);
-            // Tuples are prefetched as one list (`tuples`).
-            let one_axis = self.walk.components.len() == 1;
-            let apart = step.indices != 0 && step.indices != bytes as isize;
-            if one_axis && apart && LANES_APART.contains(&bytes) {
-                // The same place of a lane further on.
-                return Some(Offsets::ZERO.after(STREAM.div_ceil(bytes), step));
-            }
-        }
-        let long_lane = match joined {
-            Some(it) => nest[it.first - 1].step.selected.unsigned_abs() <= NEAR_LANES,
-            None => nest.last().is_some_and(|run| run.len >= LONG_LANE),
-        };
-        let sorted = || self.indices.is_some_and(|indices| indices.begin_sorted(self.walk));
-        (long_lane && !sorted()).then_some(CONTIGUOUS)
-    }
-
     /// Number of elements that are run at first, and from then on, between two checks whether an index
     /// was out of bounds.
     fn limits(&self) -> (usize, usize) {
@@ -240,8 +171,7 @@ impl Run<'_> {
             selected: self.selected,
             listed: repeated.as_ref().map_or(self.listed, |value| value.start().cast_mut()),
             repeated: repeated.is_some(),
-            lists_ahead: self.lists_ahead(nest, joined, width),
-            ahead: self.ahead(),
+            prefetch: self.prefetch(nest, joined, width),
         };
         // Whole runs are lanes, several of which are run at a time.
         let lanes = joined.or_else(|| match nest {

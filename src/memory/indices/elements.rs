@@ -145,10 +145,27 @@ pub(in crate::memory) struct Elements<'e> {
     /// Whether all listed elements are one [repeated](super::repeated::Repeated) value, which is only
     /// read.
     pub(in crate::memory) repeated: bool,
-    /// How far ahead of their use indices, listed elements and short lanes are prefetched, in bytes, if
-    /// that pays.
-    pub(in crate::memory) lists_ahead: Option<Offsets>,
-    pub(in crate::memory) ahead: Ahead,
+    pub(in crate::memory) prefetch: Prefetch,
+}
+
+/// What is prefetched while single elements are copied or combined.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::memory) struct Prefetch {
+    pub(in crate::memory) selected: Ahead,
+    /// How far ahead of their use indices, listed elements and what short runs select are prefetched, in
+    /// bytes, if that pays. Of other lanes `selected` is the distance from one to where the next one
+    /// selects.
+    pub(in crate::memory) lists: Option<Offsets>,
+    /// The number of bytes of what the next lane selects that are prefetched with each block of indices,
+    /// if `lists` are: all of it, piece by piece.
+    pub(in crate::memory) next_lane: usize,
+}
+
+#[cfg(test)]
+impl Prefetch {
+    /// Nothing is prefetched.
+    pub(in crate::memory) const NOTHING: Self =
+        Prefetch { selected: Ahead::Never, lists: None, next_lane: 0 };
 }
 
 /// When selected elements are prefetched.
@@ -257,7 +274,7 @@ unsafe fn copy_from<I: Unsigned, const N: usize, const GATHER: bool>(
     };
     // SAFETY: the caller's promise.
     unsafe {
-        if elements.ahead != Ahead::AtUse {
+        if elements.prefetch.selected != Ahead::AtUse {
             return elements.blocks(N, block_len, |indices: &[I], (first, listed)| {
                 axis.each(indices, |position, k| {
                     copy(address(first, position, k), listed.wrapping_add(k * N));
@@ -289,7 +306,7 @@ impl Elements<'_> {
         block_len: usize,
         visit: impl Fn(&[I], (*mut u8, *mut u8)) -> bool,
     ) -> bool {
-        let (mut all, ahead) = (true, self.ahead == Ahead::Block);
+        let (mut all, ahead) = (true, self.prefetch.selected == Ahead::Block);
         if ahead {
             // SAFETY: the caller's promise.
             unsafe { self.prefetch_block::<I>(0, 0, block_len) };
@@ -300,20 +317,25 @@ impl Elements<'_> {
             let indices = unsafe { self.lane::<I>(lane) };
             let mut selected = self.selected.wrapping_offset(at.selected);
             let mut listed = self.listed.wrapping_offset(at.listed);
+            let mut later = selected;
             for (number, block) in indices.chunks(block_len).enumerate() {
-                let (advance, lanes) = match self.beside {
-                    Beside::Each(beside) => (beside.wrapping_mul(block.len() as isize), 0),
-                    Beside::Runs(runs) => (runs.advance, runs.advance.unsigned_abs()),
+                let (advance, next) = match self.beside {
+                    Beside::Each(beside) => (
+                        beside.wrapping_mul(block.len() as isize),
+                        self.prefetch.next_lane as isize,
+                    ),
+                    Beside::Runs(runs) => (runs.advance, runs.advance),
                 };
-                if let Some(by) = self.lists_ahead {
+                if let Some(by) = self.prefetch.lists {
                     prefetch_lists(
                         (
                             block.as_ptr().cast::<u8>().wrapping_offset(by.indices),
                             size_of_val(block),
                         ),
                         (listed.wrapping_offset(by.listed), size * block.len()),
-                        (selected.wrapping_offset(by.selected), lanes),
+                        (later.wrapping_offset(by.selected), next.unsigned_abs()),
                     );
+                    later = later.wrapping_offset(next);
                 }
                 if ahead {
                     // SAFETY: the caller's promise.
@@ -399,6 +421,11 @@ impl Elements<'_> {
             Beside::Each(beside) => (1, beside),
             Beside::Runs(runs) => (runs.len(), runs.advance),
         };
+        let prefetch = |first: usize| {
+            let pieces = (first / BLOCK * self.prefetch.next_lane) as isize;
+            let by = |by: Offsets| Offsets { selected: by.selected.wrapping_add(pieces), ..by };
+            Prefetch { lists: self.prefetch.lists.map(by), ..self.prefetch }
+        };
         let (most, mut all) = (most / block * block, true);
         for lane in (0..self.lanes).step_by(lanes) {
             let at = Offsets::ZERO.after(lane, self.step);
@@ -411,6 +438,7 @@ impl Elements<'_> {
                     lanes: lanes.min(self.lanes - lane),
                     selected: self.selected.wrapping_offset(at.selected.wrapping_add(beside)),
                     listed: self.listed.wrapping_offset(at.listed).wrapping_add(listed),
+                    prefetch: prefetch(first),
                     ..self
                 });
             }
@@ -427,11 +455,15 @@ impl Elements<'_> {
     }
 }
 
-/// Prefetches indices, listed elements, and short lanes, each given by an address and a number of bytes,
+/// Prefetches indices, listed and selected elements, each given by an address and a number of bytes,
 /// to L2. Not inlined, since the loops that call it are compiled for each kernel.
 #[inline(never)]
-fn prefetch_lists(indices: (*const u8, usize), listed: (*mut u8, usize), lanes: (*mut u8, usize)) {
+fn prefetch_lists(
+    indices: (*const u8, usize),
+    listed: (*mut u8, usize),
+    selected: (*mut u8, usize),
+) {
     prefetch_list(indices.0, indices.1);
     prefetch_list(listed.0, listed.1);
-    prefetch_list(lanes.0, lanes.1);
+    prefetch_list(selected.0, selected.1);
 }

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use ndarray::ArrayView1;
 
-use super::elements::{self, Ahead, BLOCK, Beside, Elements, SingleFn};
+use super::elements::{self, Ahead, BLOCK, Beside, Elements, Prefetch, SingleFn};
 use super::resolve::{all_inside, resolve};
 use super::short_runs::{Joined, ShortRuns};
 use super::{
@@ -188,8 +188,11 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
         selected: all.as_mut_ptr().cast(),
         listed: list.as_mut_ptr().cast(),
         repeated: false,
-        lists_ahead: (count > 50).then_some(Offsets::ZERO),
-        ahead: [Ahead::Never, Ahead::AtUse, Ahead::Block][count % 3],
+        prefetch: Prefetch {
+            selected: [Ahead::Never, Ahead::AtUse, Ahead::Block][count % 3],
+            lists: (count > 50).then_some(Offsets::ZERO),
+            next_lane: 64 * (count % 2),
+        },
     };
     // SAFETY: `single_width` allows the indices, and the axis and the list are as long as the lanes
     // and their indices require.
@@ -221,8 +224,7 @@ fn longer_blocks_are_refused() {
         selected: std::ptr::null_mut(),
         listed: std::ptr::null_mut(),
         repeated: false,
-        lists_ahead: None,
-        ahead: Ahead::Never,
+        prefetch: Prefetch::NOTHING,
     };
     elements.axis().each(&[7_u32; BLOCK + 1], |_, _| ());
 }
@@ -303,8 +305,7 @@ fn short_runs_of_rows() {
                 selected: selected.as_mut_ptr().cast(),
                 listed: listed.as_mut_ptr().cast(),
                 repeated: false,
-                lists_ahead: None,
-                ahead: Ahead::Never,
+                prefetch: Prefetch::NOTHING,
             };
             // SAFETY: there is a listed element for each index, and a row for each run, which is so
             // wide that each index of the run can select all of the axis beside the one before it.

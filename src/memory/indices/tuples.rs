@@ -223,8 +223,8 @@ pub(in crate::memory) unsafe fn copy(
     let mut inside = true;
     for lane in 0..elements.lanes {
         let at = Offsets::ZERO.after(lane, elements.step);
-        let &Elements { count, width, axes, lists_ahead, .. } = elements;
-        let long = lists_ahead.is_some();
+        let &Elements { count, width, axes, prefetch, .. } = elements;
+        let long = prefetch.lists.is_some();
         let first = elements.indices.wrapping_offset(at.indices);
         let copy = CopyElements {
             size: single.size,

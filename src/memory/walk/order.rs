@@ -187,6 +187,11 @@ impl Walk {
         cpu::is_long(sequential_bytes(&self.loops))
     }
 
+    /// The number of bytes of all arrays that the longest of the loops and axes span.
+    pub(in crate::memory) fn touches(&self) -> usize {
+        self.span().saturating_add(sequential_bytes(&self.loops))
+    }
+
     /// The number of bytes that the longest of the selected axes spans.
     pub(in crate::memory) fn reach(&self) -> usize {
         reach(&self.components)

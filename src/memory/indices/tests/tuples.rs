@@ -76,8 +76,10 @@ fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &
             selected: array.as_mut_ptr(),
             listed: list.as_mut_ptr(),
             repeated: false,
-            lists_ahead: (count > 50).then_some(Offsets::ZERO),
-            ahead: Ahead::Never,
+            prefetch: Prefetch {
+                lists: (count > 50).then_some(Offsets::ZERO),
+                ..Prefetch::NOTHING
+            },
         };
         // SAFETY: the axes reach no further than the array, and the list has an element of `bytes`
         // bytes for each tuple.
