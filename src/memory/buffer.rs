@@ -54,6 +54,15 @@ impl<'b> Buffer<'b> {
         self.len += 1;
     }
 
+    /// Appends these offsets.
+    pub(super) fn extend_copy(&mut self, offsets: &[isize]) {
+        let slots = &mut self.slots[self.len..self.len + offsets.len()];
+        for (slot, offset) in slots.iter_mut().zip(offsets) {
+            slot.write(*offset);
+        }
+        self.len += offsets.len();
+    }
+
     /// Appends `count` offsets: `start`, `start + step`, ...
     #[inline]
     pub(super) fn extend_ramp(&mut self, count: usize, start: isize, step: isize) {

@@ -8,6 +8,7 @@
 //!     kernel(tile)                          its outer loop, entries, inner loop
 //! ```
 
+mod gaps;
 mod listed;
 mod part;
 mod planned;
@@ -20,9 +21,9 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::buffer::{Buffer, Slot};
-use super::indices::{CHUNK, Indices, NOWHERE, add_ramp};
+use super::indices::{CHUNK, Indices, add_ramp};
 use super::tile::{Kernel, NextIndices, Places, Tile};
-use super::walk::{Cursor, FEW, Loop, Loops, Offsets, Walk, iterations};
+use super::walk::{Cursor, Loop, Loops, Offsets, Walk, iterations};
 use crate::index::Policy;
 use crate::parallel;
 use crate::sync::AtomicBool;
@@ -90,7 +91,7 @@ struct Chunk {
     /// The distance in bytes from one entry to the next in the listed array, unless
     /// [`Buffers::places`] holds the place of each.
     place_step: Option<isize>,
-    /// Whether some of the offsets are [`NOWHERE`].
+    /// Whether some of the offsets are [`NOWHERE`](super::indices::NOWHERE).
     gaps: bool,
     /// The distance in bytes from each offset to the next, if no index is read in between; else 0.
     offset_step: isize,
@@ -120,12 +121,7 @@ impl Run<'_> {
         if self.planned(0..self.walk.entries()) {
             return;
         }
-        let few = self.walk.shared().is_empty() && self.walk.entries() <= FEW;
-        match self.walk.nest() {
-            [] if few => self.once(&Loop::ONCE),
-            [run] if few => self.once(run),
-            _ => self.part(&Part::whole(self.walk)),
-        }
+        self.part(&Part::whole(self.walk));
     }
 
     /// Runs part number `part` of `parts` of a walk whose only loop has sorted indices: no two parts have
@@ -139,31 +135,6 @@ impl Run<'_> {
         let Range { start, end } = part.entries;
         part.entries = self.segment_start(start)..self.segment_start(end);
         self.part(&part);
-    }
-
-    /// Runs a whole walk over one run of few entries. It does what [`part`](Self::part) does for
-    /// the only chunk, without the loops around several chunks, which take as long as the work of a
-    /// small call.
-    #[inline(never)]
-    fn once(&self, run: &Loop) {
-        let mut slots = [[MaybeUninit::uninit(); FEW]; 4];
-        let mut buffers = Buffers::new(&mut slots);
-        let base = self.walk.base;
-        let Some(gaps) = self.resolve(base.indices, run, run.len, &mut buffers) else {
-            return self.outside.store(true, Ordering::Relaxed);
-        };
-        if run.step.selected != 0 {
-            add_ramp(buffers.offsets.values_mut(), run.step.selected, gaps);
-        }
-        let tile = Tile {
-            selected: self.selected.wrapping_offset(base.selected),
-            listed: self.listed.wrapping_offset(base.listed),
-            offsets: buffers.offsets.values(),
-            places: Places::Every(run.step.listed),
-            offset_step: offset_step(run),
-            ..Tile::of_walk(self.walk, self.size, self.spread)
-        };
-        self.tile(&tile, gaps);
     }
 
     /// Runs a part of the walk.
@@ -260,31 +231,40 @@ impl Run<'_> {
     fn chunk(&self, mut chunk: Chunk, buffers: &mut Buffers<'_>, part: &Part) {
         if let Some(targets) = &part.targets {
             keep(&mut chunk, buffers, targets);
+        } else if chunk.gaps {
+            return self.with_gaps(&mut chunk, buffers, part);
         }
         self.shared(&chunk, buffers, part);
     }
 
-    /// Hands a chunk to the kernel in each iteration of the shared loops.
+    /// The tile of a chunk, without entries, and the iterations of its loops that a part takes.
     #[inline(always)]
-    fn shared(&self, chunk: &Chunk, buffers: &Buffers<'_>, part: &Part) {
+    fn tile_of(&self, chunk: &Chunk, part: &Part) -> Tile<'_> {
         let walk = self.walk;
         let mut tile = Tile {
             selected: self.selected.wrapping_offset(chunk.base.selected),
             listed: self.listed.wrapping_offset(chunk.base.listed),
-            offsets: buffers.offsets.values(),
-            places: chunk.place_step.map_or(Places::Each(buffers.places.values()), Places::Every),
-            offset_step: if part.targets.is_none() { chunk.offset_step } else { 0 },
+            offset_step: chunk.offset_step,
             long: walk.is_long(),
             next: chunk.next,
             ..Tile::of_walk(walk, self.size, self.spread)
         };
         tile.outer.len = part.outer.len();
         tile.inner.len = part.inner.len();
-        if tile.offsets.is_empty() {
+        tile
+    }
+
+    /// Hands a chunk to the kernel in each iteration of the shared loops.
+    #[inline(always)]
+    fn shared(&self, chunk: &Chunk, buffers: &Buffers<'_>, part: &Part) {
+        let offsets = buffers.offsets.values();
+        if offsets.is_empty() {
             return;
         }
-        let Some(run) = chunk.tiles.filter(|_| part.targets.is_none()) else {
-            return self.shared_tile(&mut tile, chunk.gaps, part);
+        let places = chunk.place_step.map_or(Places::Each(buffers.places.values()), Places::Every);
+        let mut tile = Tile { offsets, places, ..self.tile_of(chunk, part) };
+        let Some(run) = chunk.tiles else {
+            return self.shared_tile(&mut tile, part);
         };
         for (number, offsets) in tile.offsets.chunks(run.len).enumerate() {
             let mut tile = Tile {
@@ -294,69 +274,46 @@ impl Run<'_> {
                 offset_step: run.step.selected,
                 ..tile
             };
-            self.shared_tile(&mut tile, chunk.gaps, part);
+            self.shared_tile(&mut tile, part);
         }
     }
 
     /// Hands a tile to the kernel in each iteration of the shared loops.
     #[inline(always)]
-    fn shared_tile(&self, tile: &mut Tile<'_>, gaps: bool, part: &Part) {
+    fn shared_tile(&self, tile: &mut Tile<'_>, part: &Part) {
         let walk = self.walk;
         if walk.shared().is_empty() {
             if walk.is_far() {
                 tile.prefetch_selected();
             }
-            return self.tile(tile, gaps);
+            return self.tile(tile);
         }
-        self.each_shared(tile, gaps, part.shared.clone());
+        self.each_shared(tile, part, |tile| self.tile(tile));
     }
 
-    /// Hands a tile to the kernel in each of these iterations of the shared loops.
+    /// Calls `visit` with a tile in each iteration of the shared loops.
     #[inline(never)]
-    fn each_shared(&self, tile: &mut Tile<'_>, gaps: bool, iterations: Range<usize>) {
-        let (selected, listed) = (tile.selected, tile.listed);
+    fn each_shared(&self, tile: &mut Tile<'_>, part: &Part, visit: impl Fn(&Tile<'_>)) {
+        let (selected, listed, iterations) = (tile.selected, tile.listed, part.shared.clone());
         let mut cursor = Cursor::new(self.walk.shared(), Offsets::ZERO, iterations.start);
         for _ in iterations {
             let (at, _) = cursor.take(1);
             tile.selected = selected.wrapping_offset(at.selected);
             tile.listed = listed.wrapping_offset(at.listed);
-            self.tile(tile, gaps);
+            visit(tile);
         }
     }
 
     /// Hands a tile to the kernel.
     #[inline]
-    fn tile(&self, tile: &Tile<'_>, gaps: bool) {
+    fn tile(&self, tile: &Tile<'_>) {
         // SAFETY: every address in the tile is that of an iteration of the loops, which do not
         // leave the arrays (`Axes`), plus an offset that `resolve` has found in bounds; the
         // elements that are written are this part's alone (`Part`), and the two arrays are separate
         // borrows.
         #[allow(unsafe_code)]
         unsafe {
-            if gaps { self.with_gaps(tile) } else { self.kernel.run(tile) }
-        }
-    }
-
-    /// Hands a tile with gaps to the kernel in pieces, in each of which either all entries select
-    /// something or none does.
-    ///
-    /// # Safety
-    /// That of [`Kernel::run`], except that offsets may be [`NOWHERE`].
-    #[inline(never)]
-    #[allow(unsafe_code)]
-    unsafe fn with_gaps(&self, tile: &Tile<'_>) {
-        let mut first = 0;
-        for run in tile.offsets.chunk_by(|a, b| (*a == NOWHERE) == (*b == NOWHERE)) {
-            let part = tile.part(first..first + run.len());
-            first += run.len();
-            // SAFETY: the caller's promise; `run` gets no offset that is `NOWHERE`.
-            unsafe {
-                if run[0] == NOWHERE {
-                    self.kernel.nowhere(&part);
-                } else {
-                    self.kernel.run(&part);
-                }
-            }
+            self.kernel.run(tile);
         }
     }
 

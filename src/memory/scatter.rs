@@ -136,20 +136,26 @@ impl<'a> Scattering<'a> {
             return Ok(true);
         };
         assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
-        // Indices need no check in advance where the policy refuses none; where a plan has
-        // checked them; where the target may be discarded and each index has one update only, so
-        // that it is checked when it is resolved (an index of many updates is cheap to check in
-        // advance); and where there are so few that all are resolved before the first write.
+        // Indices need no check in advance where a plan has checked them; where there are so few that all
+        // are resolved before the first write; and of those that have one update each where the target
+        // may be discarded, so that they are checked when they are resolved, while the others are cheap
+        // to check. Under policies that refuse none, single updates take less time once all are checked.
         let one_update_each = || walk.loops.iter().all(|level| level.step.indices != 0);
-        let skips_check = policy != Policy::Refuse
-            || self.indices.positions().is_some()
-            || (!untouched && one_update_each())
-            || (self.how.writes_after_resolving() && self.is_chunk(walk));
-        let checked = match skips_check {
-            true => Some(*self.indices),
-            false => self.indices.checked(walk, self.how.uses_order()),
+        let pays = match policy {
+            Policy::Refuse => untouched || !one_update_each(),
+            _ => one_update_each(),
         };
-        let Some(indices) = checked else { return Ok(false) };
+        let skips_check = !pays
+            || self.indices.positions().is_some()
+            || (self.how.writes_after_resolving() && self.is_chunk(walk));
+        let checked =
+            if skips_check { None } else { self.indices.checked(walk, self.how.uses_order()) };
+        if !skips_check && checked.is_none() && policy == Policy::Refuse {
+            return Ok(false);
+        }
+        // Under any policy, indices in bounds are their own positions, and used as soon as they are read.
+        let policy = if checked.is_some() { Policy::Refuse } else { policy };
+        let indices = checked.unwrap_or(*self.indices);
         let pass = Pass { scattering: self, indices: &indices, policy };
         match self.how {
             How::Overwrite(copier) => Ok(pass.copy(walk, copier)),

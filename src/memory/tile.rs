@@ -296,6 +296,17 @@ pub(super) type PlannedFn = unsafe fn(&Planned<'_>);
 /// That of [`Kernel::run`].
 pub(super) type TileFn = unsafe fn(&Tile<'_>);
 
+/// What becomes of entries whose indices select nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gaps {
+    /// Nothing: a scatter drops their updates.
+    Dropped,
+    /// A gather [fills](Kernel::fill) its output there.
+    Filled,
+    /// The same, whether or not something has been copied there before.
+    Overwritten,
+}
+
 /// What is done with the elements of a tile: a copy, a reduction, a call of a function.
 pub(super) trait Kernel: Sync {
     /// Runs the kernel over a tile.
@@ -306,13 +317,18 @@ pub(super) trait Kernel: Sync {
     #[allow(unsafe_code)]
     unsafe fn run(&self, tile: &Tile<'_>);
 
-    /// Runs over a tile whose indices select nothing: every offset is `NOWHERE`. A gather fills its
-    /// output there, a scatter drops the updates.
+    /// What becomes of entries whose indices select nothing.
+    fn gaps(&self) -> Gaps {
+        Gaps::Dropped
+    }
+
+    /// Fills the listed elements of a tile whose indices select nothing, if [`gaps`](Self::gaps) says
+    /// so. Its offsets have no meaning.
     ///
     /// # Safety
     /// That of [`run`](Self::run), for the listed array.
     #[allow(unsafe_code)]
-    unsafe fn nowhere(&self, tile: &Tile<'_>);
+    unsafe fn fill(&self, _: &Tile<'_>) {}
 
     /// The kernel that does the same with [`Planned`] elements, if there is one.
     fn planned(&self) -> Option<PlannedFn> {

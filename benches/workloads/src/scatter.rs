@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use ndarray::{Array, Array1, Array2, ArrayView, ArrayView2, Axis, Dimension, Zip, aview0};
-use opkernels::{Reduction, ScatterElements, ScatterElementsExt};
+use opkernels::{OutOfBounds, Reduction, ScatterElements, ScatterElementsExt};
 use rayon::prelude::*;
 
 use crate::inputs::{copy, floats, indices};
@@ -27,6 +27,8 @@ pub fn workloads() -> Vec<Workload> {
         Workload::new("scatter_histogram_x1", |take| histogram(take, M / 100, M / 10)),
         Workload::new("scatter_histogram_x10", |take| histogram(take, M / 10, M)),
         Workload::new("scatter_histogram_x100", |take| histogram(take, M, 10 * M)),
+        Workload::new("scatter_sum_half_skipped_x1", |take| skipped(take, M / 100, M / 10)),
+        Workload::new("scatter_sum_half_skipped_x10", |take| skipped(take, M / 10, M)),
         Workload::new("scatter_few_mean", few),
         Workload::new("scatter_last_axis_write", |take| last_axis(take, 4096, 4096, 1024, None)),
         Workload::new("scatter_last_axis_sum", |take| last_axis(take, 4096, 4096, 1024, Sum)),
@@ -112,6 +114,24 @@ fn into_line(take: Take<'_>, data: &Array1<f32>, idx: &Array1<i64>, reduction: R
                 line_by_hand(reduction, target, &mut counts, black_box(idx), &updates);
             },
         )
+        .give(take);
+}
+
+/// Sums of which half of the indices are out of bounds, and skipped.
+fn skipped(take: Take<'_>, targets: usize, count: usize) {
+    let (data, updates, idx) = (floats(targets), floats(count), indices(count, 2 * targets));
+    let by_hand = |target: &mut Array1<f32>| {
+        for (&index, update) in idx.iter().zip(&updates) {
+            if let Some(target) = target.get_mut(index as usize) {
+                *target += update;
+            }
+        }
+    };
+    let mut answer = data.clone();
+    by_hand(&mut answer);
+    let attributes = along(0, Reduction::Sum).out_of_bounds(OutOfBounds::Skip);
+    ours(Ways::to(&answer), &data, idx.view(), updates.view(), attributes)
+        .hand("by hand", || copy(&data), by_hand)
         .give(take);
 }
 

@@ -353,12 +353,11 @@ fn by_hand<T: Number>(
 pub const INDICES: [&str; 10] =
     ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
 
-/// The names of the policies, the default first; the last is the default with half of the indices
-/// negative, where they are signed.
-pub const POLICIES: [&str; 5] = ["error", "fill", "clip", "wrap", "negative"];
+/// The names of the policies, the default first. Of "negative", which is the default, half of the indices
+/// are negative, where they are signed; of "gaps", which fills, half are out of bounds.
+pub const POLICIES: [&str; 6] = ["error", "fill", "clip", "wrap", "negative", "gaps"];
 
-/// Gathers by every index type with every policy, all indices in bounds, named
-/// `policies_<index>_<policy>`.
+/// Gathers by every index type with every policy, named `policies_<index>_<policy>`.
 pub fn policies() -> Vec<Workload> {
     let mut all = Vec::new();
     macro_rules! indices {
@@ -368,6 +367,10 @@ pub fn policies() -> Vec<Workload> {
                 let make: fn(u64) -> $index = match policy {
                     "negative" if $index::MIN == 0 => continue,
                     "negative" => |bits| (bits % 100) as $index - 100 * (bits >> 32 & 1) as $index,
+                    "gaps" => |bits| match bits >> 32 & 1 {
+                        0 => (bits % 100) as $index,
+                        _ => $index::MAX,
+                    },
                     _ => |bits| (bits % 100) as $index,
                 };
                 all.push(Workload::new(name, move |take| gather(take, policy, make)));
@@ -384,9 +387,10 @@ fn gather<I: IndexInteger + Send + Sync>(take: Take<'_>, policy: &str, make: fn(
     let position = |index: &I| {
         index.to_usize().unwrap_or_else(|| (index.to_i64().expect("a position") + 100) as usize)
     };
-    let answer: Array1<f32> = idx.iter().map(|index| data[position(index)]).collect();
+    let value = |index: &I| data.get(position(index)).copied().unwrap_or(0.0);
+    let answer: Array1<f32> = idx.iter().map(value).collect();
     let attributes = Gather::along(0).out_of_bounds(match policy {
-        "fill" => OutOfBounds::Fill(0.0),
+        "fill" | "gaps" => OutOfBounds::Fill(0.0),
         "clip" => OutOfBounds::Clip,
         "wrap" => OutOfBounds::Wrap,
         _ => OutOfBounds::Error,
@@ -395,7 +399,12 @@ fn gather<I: IndexInteger + Send + Sync>(take: Take<'_>, policy: &str, make: fn(
     Ways::to(&answer)
         .into("into", out, |out| data.gather_into(&idx, attributes, out).unwrap())
         .hand("by hand", out, |out| {
-            out.iter_mut().zip(&idx).for_each(|(out, index)| *out = data[position(index)]);
+            let pairs = out.iter_mut().zip(&idx);
+            if policy == "gaps" {
+                pairs.for_each(|(out, index)| *out = value(index));
+            } else {
+                pairs.for_each(|(out, index)| *out = data[position(index)]);
+            }
         })
         .give(take);
 }

@@ -313,8 +313,6 @@ impl Kernel for Set {
             }
         }
     }
-
-    unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }
 
 /// Overwrites selected elements with clones of updates, by [`Clone::clone_from`], which may use

@@ -53,8 +53,6 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
         if inner.len == 1 { tile.each(Action::Fold, fold_one) } else { elements(tile, fold_one) }
     }
 
-    unsafe fn nowhere(&self, _: &Tile<'_>) {}
-
     fn single(&self) -> Option<Single> {
         let size = size_of::<A>();
         let same = const { size_of::<A>() == size_of::<U>() && size_of::<A>() > 0 };

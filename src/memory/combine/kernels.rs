@@ -181,8 +181,6 @@ impl Kernel for Plain {
         // SAFETY: the caller's promise.
         unsafe { (self.0)(tile) }
     }
-
-    unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }
 
 /// Combines updates with targets of their type, in which the reduction accumulates.
@@ -211,8 +209,6 @@ impl Kernel for Narrow {
             run_by_rows(tile, self.run);
         }
     }
-
-    unsafe fn nowhere(&self, _: &Tile<'_>) {}
 
     fn planned(&self) -> Option<PlannedFn> {
         self.planned

@@ -25,7 +25,7 @@ pub(crate) use transfer::Transfer;
 use super::combine::run_transposed;
 use super::cpu;
 use super::indices::elements::{self, Action, Elements, Single, SingleFn};
-use super::tile::{Kernel, Places, Tile, TileFn};
+use super::tile::{Gaps, Kernel, Places, Tile, TileFn};
 use super::walk::{Loop, Walk};
 use crate::threshold::threshold;
 
@@ -86,7 +86,14 @@ impl Kernel for Gather {
         }
     }
 
-    unsafe fn nowhere(&self, tile: &Tile<'_>) {
+    fn gaps(&self) -> Gaps {
+        match self.copier.way {
+            Way::Bytes => Gaps::Overwritten,
+            Way::Clone(_) | Way::Address => Gaps::Filled,
+        }
+    }
+
+    unsafe fn fill(&self, tile: &Tile<'_>) {
         let Some(value) = self.fill else { return };
         // SAFETY: the caller's promise; `fill` points to a value of the elements' type (invariant
         // of `Transfer`).
@@ -125,8 +132,6 @@ impl Kernel for Write {
         // SAFETY: the caller's promise.
         unsafe { (self.run)(tile) }
     }
-
-    unsafe fn nowhere(&self, _: &Tile<'_>) {}
 
     fn single(&self) -> Option<Single> {
         self.copier.single::<false>()

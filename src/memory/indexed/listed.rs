@@ -157,7 +157,7 @@ pub(super) fn keep(chunk: &mut Chunk, buffers: &mut Buffers<'_>, targets: &Range
     }
     buffers.offsets.truncate(kept);
     buffers.places.truncate(kept);
-    chunk.gaps = false;
+    *chunk = Chunk { gaps: false, offset_step: 0, tiles: None, ..*chunk };
 }
 
 /// Moves the offsets that are in `targets`, and their places, to the front, four at a time. Returns

@@ -124,7 +124,6 @@ struct Nothing;
 #[allow(unsafe_code)]
 impl Kernel for Nothing {
     unsafe fn run(&self, _: &Tile<'_>) {}
-    unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }
 
 /// Sorted entries are cut where the target changes, so that no two parts have a target in

@@ -67,8 +67,6 @@ impl Kernel for AddToSlots<'_> {
         }
     }
 
-    unsafe fn nowhere(&self, _: &Tile<'_>) {}
-
     fn single(&self) -> Option<Single> {
         let Wide { element: size, slot: selected_size, .. } = *self.0;
         self.0.add_single.map(|_| Single {
@@ -364,6 +362,4 @@ impl Kernel for ClearSlots<'_> {
             });
         }
     }
-
-    unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }

@@ -288,6 +288,4 @@ impl Kernel for ListUpdates<'_> {
         };
         if tile.inner.len == 1 { tile.each_row(list_one) } else { elements(tile, list_one) }
     }
-
-    unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }

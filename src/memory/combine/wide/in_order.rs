@@ -43,8 +43,6 @@ impl Kernel for InOrder {
         // SAFETY: the caller's promise; the entries are of one loop (`fold`).
         unsafe { (self.run.0)(tile, &mut last, self.init) }
     }
-
-    unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }
 
 /// Reduces `updates` single elements of one lane, if their indices are sorted, and few repeat. Returns

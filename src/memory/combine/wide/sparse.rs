@@ -105,18 +105,21 @@ impl<K: Key> Kernel for Collect<K> {
         // The arrays begin at address 0, so that addresses are offsets.
         let offset_of = |address: *mut u8| address.addr() as isize;
         if let Some(step) = self.evenly {
-            let one_loop = tile.outer.len == 1 && tile.inner.len == 1;
-            assert!(one_loop && matches!(tile.places, Places::Every(_)), "updates of one loop");
-            let first = (offset_of(tile.listed) / step) as usize;
+            assert!(tile.outer.len == 1 && tile.inner.len == 1, "updates of one loop");
+            let first = offset_of(tile.listed);
+            let number = |k: usize| match tile.places {
+                Places::Every(_) => (first / step) as usize + k,
+                Places::Each(places) => (first.wrapping_add(places[k]) / step) as usize,
+            };
             // The vectors were reserved for the updates of a batch, so they do not grow.
             let keys = &mut pending.keys;
-            let numbers = tile.offsets.iter().zip(first..);
+            let numbers = tile.offsets.iter().enumerate().map(|(k, &offset)| (offset, number(k)));
             let Some(share) = &self.share else {
-                return keys.extend(numbers.map(|(&offset, number)| self.key(offset, number)));
+                return keys.extend(numbers.map(|(offset, number)| self.key(offset, number)));
             };
             let mut end = keys.len();
             keys.resize(end + tile.offsets.len(), self.key(self.lowest, 0));
-            for (&offset, number) in numbers {
+            for (offset, number) in numbers {
                 // Each is stored and not all are kept: no branch depends on the indices.
                 keys[end] = self.key(offset, number);
                 end += usize::from(share.contains(&(offset.wrapping_sub(self.lowest) as usize)));
@@ -139,8 +142,6 @@ impl<K: Key> Kernel for Collect<K> {
             }
         }
     }
-
-    unsafe fn nowhere(&self, _: &Tile<'_>) {}
 }
 
 /// Reduces lane by lane, with slots for the targets that updates touch. Returns false if the policy

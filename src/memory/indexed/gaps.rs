@@ -1,0 +1,75 @@
+//! Entries whose index selects nothing, apart from those that select something: kernels find no gaps, and
+//! are called once for all entries of either kind. Called for each run of either, they would take ten times
+//! as long as plain loops.
+
+use std::ops::Range;
+
+use super::listed::keep;
+use super::{Buffers, Chunk, Part, Run};
+use crate::memory::indices::NOWHERE;
+use crate::memory::tile::{Gaps, Places, Tile};
+use crate::threshold::threshold;
+
+/// The offsets of all entries that select something.
+const SOMEWHERE: Range<isize> = NOWHERE + 1..isize::MAX;
+
+/// Bytes of a row up to which it is copied for all entries, and overwritten where an index selects nothing.
+const OVERWRITTEN: usize = threshold(64, 8);
+
+impl Run<'_> {
+    /// Runs the entries of a chunk of which some select nothing.
+    #[inline(never)]
+    pub(super) fn with_gaps(&self, chunk: &mut Chunk, buffers: &mut Buffers<'_>, part: &Part) {
+        let gaps = self.kernel.gaps();
+        if gaps == Gaps::Dropped {
+            keep(chunk, buffers, &SOMEWHERE);
+            return self.shared(chunk, buffers, part);
+        }
+        list_gaps(chunk, buffers);
+        let row = self.walk.inner.len.saturating_mul(self.size);
+        if gaps == Gaps::Overwritten && row <= OVERWRITTEN {
+            close(buffers);
+        } else {
+            keep(chunk, buffers, &SOMEWHERE);
+        }
+        self.shared(chunk, buffers, part);
+        let places = buffers.scratch.values();
+        let gaps = (places, Places::Each(places));
+        let mut tile = Tile { offsets: gaps.0, places: gaps.1, ..self.tile_of(chunk, part) };
+        // SAFETY: as in `tile`; the kernel uses no offset.
+        #[allow(unsafe_code)]
+        self.each_shared(&mut tile, part, |tile| unsafe { self.kernel.fill(tile) });
+    }
+}
+
+/// Leaves in `scratch` the places of those entries of a chunk that select nothing.
+fn list_gaps(chunk: &Chunk, buffers: &mut Buffers<'_>) {
+    buffers.scratch.clear();
+    match chunk.place_step {
+        Some(step) => {
+            buffers.scratch.extend_ramp(buffers.offsets.values().len(), 0, step);
+        }
+        None => buffers.scratch.extend_copy(buffers.places.values()),
+    }
+    let places = buffers.scratch.values_mut();
+    let mut gaps = 0;
+    for (k, offset) in buffers.offsets.values().iter().enumerate() {
+        // Written in any case, but counted only if there is a gap: no branch.
+        places[gaps] = places[k];
+        gaps += usize::from(*offset == NOWHERE);
+    }
+    buffers.scratch.truncate(gaps);
+}
+
+/// Lets entries that select nothing select what the first other entry does; without any, none is left.
+fn close(buffers: &mut Buffers<'_>) {
+    let offsets = buffers.offsets.values_mut();
+    match offsets.iter().copied().find(|offset| *offset != NOWHERE) {
+        Some(other) => {
+            for offset in offsets {
+                *offset = if *offset == NOWHERE { other } else { *offset };
+            }
+        }
+        None => buffers.offsets.clear(),
+    }
+}
