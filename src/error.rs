@@ -144,7 +144,7 @@ pub enum Error {
     /// another axis than the one along which they select.
     #[error(
         "indices of shape {indices:?} do not fit data of shape {data:?} for axis {axis}: \
-         length {} of dimension {dim} is greater than {}", .indices[*.dim], .data[*.dim]
+         length {} of dimension {dim} is greater than {}", length(.indices, *.dim), length(.data, *.dim)
     )]
     IndicesTooLong {
         /// The shape of the data.
@@ -195,7 +195,7 @@ pub enum Error {
     #[error(
         "the last axis of indices has length {len} ({}: each number of a tuple selects \
          along an axis of data of rank {data_rank} behind {batch_dims} batch dimensions)",
-        TupleLengths(*.data_rank - *.batch_dims)
+        TupleLengths(.data_rank.saturating_sub(*.batch_dims))
     )]
     TupleLengthOutOfRange {
         /// The number of numbers in a tuple.
@@ -211,7 +211,7 @@ pub enum Error {
     #[error(
         "batch_dims {batch_dims} is out of range for data of rank {data_rank} and indices of rank \
          {indices_rank}, whose last axis holds tuples (expected {}..={})",
-        -(*.indices_rank as i128), (*.data_rank).min(*.indices_rank - 1)
+        -(*.indices_rank as i128), (*.data_rank).min(.indices_rank.saturating_sub(1))
     )]
     TupleBatchDimsOutOfRange {
         /// `batch_dims` as it was given.
@@ -356,6 +356,11 @@ impl fmt::Display for Feature<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// The length of an axis; 0 where there is none, in an error that the crate has not made.
+fn length(shape: &[usize], axis: usize) -> usize {
+    shape.get(axis).copied().unwrap_or(0)
 }
 
 struct TupleLengths(usize);

@@ -82,6 +82,27 @@ impl<const N: usize> Large for Plain<N> {
     }
 }
 
+/// The same, cloned by code of its own.
+struct Cloned<const N: usize>([u8; N]);
+
+impl<const N: usize> Clone for Cloned<N> {
+    fn clone(&self) -> Self {
+        Cloned(self.0)
+    }
+}
+
+impl<const N: usize> Large for Cloned<N> {
+    #[allow(unsafe_code)]
+    unsafe fn make(place: *mut Self, value: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { stamp(&raw mut (*place).0, value) };
+    }
+
+    fn value(&self) -> u32 {
+        stamped(&self.0)
+    }
+}
+
 /// Bytes beside something that must be dropped.
 struct Owner<const N: usize> {
     bytes: [u8; N],
@@ -141,12 +162,13 @@ fn on_a_stack_of(bytes: usize, threads: &[usize], run: fn()) {
 
 /// Runs the forms that are `wanted` and compares them with numbers.
 fn forms_of<E: Large>(wanted: fn(&str) -> bool) {
-    // Enough for blocks of elements; of the largest no more than memory likes.
-    let size = if size_of::<E>() < 1 << 20 { (5, 4) } else { (3, 2) };
-    let pairs = forms::<E>().into_iter().zip(forms::<u32>());
-    for (Form { name, run, .. }, numbers) in pairs.filter(|(form, _)| wanted(form.name)) {
-        for laid in LAYOUTS {
-            println!("{name}, {laid:?}");
+    // Enough for blocks of elements, and rows of two and three; of the largest no more than memory likes.
+    let small: &[(usize, usize)] = &[(5, 4), (4, 3), (3, 2)];
+    let sizes = if size_of::<E>() < 1 << 20 { small } else { &small[2..] };
+    let pairs = || forms::<E>().into_iter().zip(forms::<u32>());
+    for (Form { name, run, .. }, numbers) in pairs().filter(|(form, _)| wanted(form.name)) {
+        for (&size, laid) in sizes.iter().flat_map(|size| LAYOUTS.map(|laid| (size, laid))) {
+            println!("{name}, {size:?}, {laid:?}");
             let mut arrays = Arrays::of_arrays(size, laid, Given::Good, numbered::<E>);
             let mut expected = Arrays::new(size, laid, Given::Good, |value| value);
             let output = run(&mut arrays).unwrap();
@@ -197,6 +219,16 @@ fn plain_elements_of_64_kib() {
 #[test]
 fn plain_elements_of_1_mib() {
     run_test::<Plain<{ 1 << 20 }>>("plain_elements_of_1_mib");
+}
+
+#[test]
+fn cloned_elements_of_64_kib() {
+    run_test::<Cloned<{ 64 << 10 }>>("cloned_elements_of_64_kib");
+}
+
+#[test]
+fn cloned_elements_of_320_kib() {
+    run_test::<Cloned<{ 320 << 10 }>>("cloned_elements_of_320_kib");
 }
 
 #[test]

@@ -17,9 +17,10 @@ use crate::memory::{Indices, Lens, Positions, Viewed};
 ///
 /// A plan can be passed instead of its indices to every operation and form that
 /// selects along axes of the length that the plan was made for, and gives
-/// results with the same bits: `plan[i..]` stands for `indices[i..]`. No call
-/// checks the indices again; a scatter on several threads has a list of the
-/// updates of each thread's targets; a mean of rows has its counts.
+/// results with the same bits: `plan[i..]` stands for `indices[i..]`. No call has
+/// a pass over the indices first, and none can fail by them; a scatter on several
+/// threads has a list of the updates of each thread's targets; a mean of rows has
+/// its counts. A plan is `Send` and `Sync`.
 ///
 /// # Out of bounds
 /// A plan decides what is done with indices out of bounds: [`new`](Self::new)
@@ -29,12 +30,19 @@ use crate::memory::{Indices, Lens, Positions, Viewed};
 /// fill with. A plan by `Error`, all of whose indices are in bounds, can be used
 /// with all attributes.
 ///
+/// # Errors
+/// Calls refuse a plan that was made for an axis of another length
+/// ([`PlanLength`](Error::PlanLength)), one of tuples of several numbers where they
+/// take none ([`PlanTuples`](Error::PlanTuples)), and one whose policy is neither
+/// theirs nor the default ([`PlanOutOfBounds`](Error::PlanOutOfBounds)).
+///
 /// # Memory
 /// 4 bytes for each number of an index; 8 where an axis is longer than
 /// 4,294,967,295. Indices that repeat along axes by a stride of 0, or along all of their
 /// last axes, are stored once. The first scatter that runs on several threads adds
 /// 8 bytes for each index, the lists of each thread's updates; the first mean of
-/// rows adds 4 bytes for each target. A clone is a reference to all of this memory.
+/// rows, some reductions of half precision and [`counts`](Self::counts) add 4 bytes
+/// for each target. A clone is a reference to all of this memory.
 ///
 /// # Examples
 /// ```
@@ -208,8 +216,9 @@ impl<D: Dimension> IndexPlan<D> {
     }
 
     /// Builds now what the first scatter on several threads would build: a list of
-    /// each thread's updates, for the number of threads of the current pool. Where
-    /// there is not enough memory, scatters run without it.
+    /// each thread's updates, for the number of threads of the current pool. Scatters
+    /// in a pool of more threads run without it, and so do all where there is not
+    /// enough memory.
     ///
     /// # Complexity
     /// O(indices), in parallel.

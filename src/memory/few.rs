@@ -1,6 +1,6 @@
 //! Gathers and scatters of few elements, which take less time than choosing a loop nest would.
 //!
-//! If all three arrays are dense, their axes collapse to a few blocks, and all entries to one tile,
+//! The axes of most arrays and views collapse to a few evenly spaced blocks, and all entries to one tile,
 //! without loops to sort, merge and split:
 //!
 //! ```text
@@ -14,9 +14,9 @@ use std::ops::Range;
 
 use super::buffer::Buffer;
 use super::indices::Indices;
-use super::strided::Layout;
+use super::strided::{Block, Layout};
 use super::tile::{NextIndices, Places, Steps, Tile};
-use super::walk::{Component, is_far, is_spread};
+use super::walk::{Component, Loop, Offsets, is_far, is_spread};
 use crate::index::Policy;
 use crate::threshold::threshold;
 
@@ -33,29 +33,35 @@ pub(crate) struct Named<'n> {
     pub(crate) lanes: bool,
 }
 
-/// Dense arrays of few elements, as blocks of axes: see the [module](self).
+/// Arrays of few elements, as blocks of axes: see the [module](self).
 ///
-/// Invariant: `selected`, `indices` and `listed` are dense, and the number of elements of each is
-/// the product of the lengths of its blocks.
+/// Invariant: lengths and steps are those of blocks of the arrays' own axes, or there are fewer elements of
+/// a block of the data; the blocks of the listed array are all of its axes.
 #[derive(Debug)]
 pub(super) struct Few<'a> {
-    /// Not `Skip`.
     policy: Policy,
     selected: *mut u8,
+    data: &'a Layout<'a>,
+    /// The axes of the data along which indices select.
+    along: &'a Range<usize>,
     indices: &'a Indices<'a>,
     listed: *mut u8,
-    batches: usize,
-    around: usize,
-    lens: &'a [usize],
+    batches: Block,
     entries: usize,
-    lanes: usize,
-    row: usize,
-    /// Sizes of an element of `selected` and of `listed` in bytes.
-    sizes: (usize, usize),
+    lanes: Block,
+    /// The distance in bytes from each index to the next, and from each number of a tuple to the next.
+    index_step: isize,
+    number_step: isize,
+    /// The distance in bytes from each entry to the next in the listed array.
+    place_step: isize,
+    around: Steps,
+    row: Steps,
+    /// The size of a listed element in bytes.
+    size: usize,
 }
 
 /// Most entries: with more, the time to choose a loop nest does not matter.
-const ENTRIES: usize = threshold(1024, 4);
+pub(super) const ENTRIES: usize = threshold(1024, 4);
 
 /// Most bytes of the listed array, for the same reason.
 const BYTES: usize = threshold(16 << 10, 128);
@@ -66,121 +72,184 @@ const NUMBERS: usize = 4;
 /// The address of an array's first element, and its layout.
 type Array<'a> = (*mut u8, &'a Layout<'a>);
 
+/// Whether the indices have no position along these axes that the data have not. Only the first of the axes
+/// may be shorter: then the indices have some of the elements of the same block.
+fn covers(data: &Layout<'_>, indices: &Layout<'_>, axes: Range<usize>) -> bool {
+    match (data.shape().get(axes.clone()), indices.shape().get(axes)) {
+        (Some([longest, data @ ..]), Some([first, indices @ ..])) => {
+            // Length by length, as in `Layout::is_shaped_like`.
+            first <= longest && data.iter().eq(indices)
+        }
+        (Some([]), Some([])) => true,
+        _ => false,
+    }
+}
+
 impl<'a> Few<'a> {
-    /// The arrays of a call, if they are dense, there are few entries and bytes, and every index
-    /// selects something or is refused (the policy is not `Skip`).
+    /// The arrays of a call, if they are such blocks, and there are few entries and bytes.
     #[inline(always)]
     pub(super) fn of(
         policy: Policy,
-        named: Named<'_>,
+        named: Named<'a>,
         (selected, data): Array<'a>,
         indices: &'a Indices<'a>,
         (listed, list): Array<'a>,
     ) -> Option<Self> {
-        let lens = data.shape().get(named.selected.clone())?;
-        let listed_bytes = list.dense_bytes()?;
-        let (size, listed_size) = (data.size(), list.size());
-        let few = (1..=BYTES).contains(&listed_bytes);
-        if policy == Policy::Skip || !few || !(1..=NUMBERS).contains(&lens.len()) {
-            return None;
-        }
+        let (index, before) = (indices.layout(), named.batches);
         let Range { start, end } = *named.selected;
-        let [batches, around, positions, row] = data.blocks([named.batches, start, end])?;
-        let [index_batches, entries, rest, _] =
-            indices.layout().blocks([named.batches, named.entries, usize::MAX])?;
-        let (numbers, lanes, row) = if named.lanes { (1, row, 1) } else { (rest, 1, row) };
-        if index_batches != batches || lens.len() != numbers || (named.lanes && rest != lanes) {
+        let lens = data.shape().get(start..end)?;
+        let behind = start.checked_add(named.entries.checked_sub(before)?)?;
+        let [rank, index_rank, list_rank] = [data, index, list].map(|array| array.shape().len());
+        let [list_batches, list_around, list_entries, list_inner] =
+            list.blocks([before, start, behind, list_rank])?;
+        let [index_batches, index_entries, rest] =
+            index.blocks([before, named.entries, index_rank])?;
+        let [data_batches, data_around, _, data_inner] = data.blocks([before, start, end, rank])?;
+        let around = [data_around, list_around];
+        let batches = [index_batches, list_batches];
+        let entries = [index_entries, list_entries];
+        let inner = [data_inner, list_inner];
+        let one = [Block::ONE; 2];
+        let (numbers, lanes, row) =
+            if named.lanes { (Block::ONE, inner, one) } else { (rest, one, inner) };
+        let lane = if named.lanes { rest } else { Block::ONE };
+        let same = |[a, b]: [Block; 2]| a.len == b.len;
+        let fit = same(around)
+            && same(batches)
+            && same(entries)
+            && same(row)
+            && lane.len == lanes[1].len
+            && numbers.len == lens.len()
+            && covers(data, index, 0..before)
+            && (!named.lanes || (rank == index_rank && covers(data, index, end..rank)));
+        let count = batches[0].len * entries[0].len * lane.len;
+        let elements = (around[1].len * row[1].len).checked_mul(count)?;
+        let few = (1..=BYTES).contains(&elements.checked_mul(list.size())?) && count <= ENTRIES;
+        // Single elements are a row of the loop around them if it is longer than the list: an iteration of
+        // a tile's outer loop takes longer than one over entries.
+        let across = row[1].len == 1 && around[1].len > count;
+        let (around, row) = if across { (one, around) } else { (around, row) };
+        let slow = around[1].len > 1 && (batches[1].len > 1 || around[1].len > 4 * count);
+        if !fit || !few || slow || lens.contains(&0) || lens.len() > NUMBERS {
             return None;
         }
-        let count = batches * entries * lanes;
-        let elements = (around * row).checked_mul(count)?;
-        let whole = positions > 0 && elements.checked_mul(listed_size) == Some(listed_bytes);
-        // An iteration of a tile's outer loop takes longer than one over its entries.
-        let slow = (batches > 1 && around > 1) || around > 4 * count;
-        if !whole || count > ENTRIES || slow {
-            return None;
-        }
-        let sizes = (size, listed_size);
+        let all = lane.within(entries[0])?.within(batches[0])?;
+        let places = lanes[1].within(entries[1])?.within(batches[1])?;
+        let steps = |[selected, listed]: [Block; 2], len: usize, [from, to]: [usize; 2]| Steps {
+            len,
+            selected: if len == 1 { from as isize } else { selected.step },
+            listed: if len == 1 { to as isize } else { listed.step },
+        };
+        let sizes = [data.size(), list.size()];
         Some(Few {
             policy,
             selected,
+            data,
+            along: named.selected,
             indices,
             listed,
-            batches,
-            around,
-            lens,
-            entries,
-            lanes,
-            row,
-            sizes,
+            batches: Block { len: batches[0].len, ..data_batches },
+            entries: entries[0].len,
+            lanes: Block { len: lane.len, ..lanes[0] },
+            index_step: all.step,
+            number_step: numbers.step,
+            place_step: places.step,
+            around: steps(around, around[1].len, sizes),
+            row: steps(row, row[1].len, sizes),
+            size: list.size(),
         })
     }
 
-    /// Number of contiguous elements of the row that an index selects.
-    pub(super) fn row(&self) -> usize {
-        self.row
+    /// The loop over the row that an index selects.
+    pub(super) fn row(&self) -> Loop {
+        let Steps { len, selected, listed } = self.row;
+        Loop { len, step: Offsets { selected, indices: 0, listed }, entries: false }
     }
 
-    /// Resolves all indices, then runs a kernel over a tile of all entries. Returns false if an
-    /// index is refused, before anything is written.
+    /// The number of entries.
+    pub(super) fn entries(&self) -> usize {
+        self.batches.len * self.entries * self.lanes.len
+    }
+
+    /// The selected array, if its elements are evenly spaced, and the size of one.
+    pub(super) fn target(&self) -> Option<(*mut u8, Block, usize)> {
+        let size = self.data.size();
+        let [all] = self.data.blocks([self.data.shape().len()])?;
+        let step = if all.len == 1 { size as isize } else { all.step };
+        Some((self.selected, Block { step, ..all }, size))
+    }
+
+    /// Resolves all indices, then runs a kernel over a tile of all entries. Before anything is written,
+    /// returns false if an index is refused, and `None` if one selects nothing.
     ///
     /// # Safety
-    /// The kernel was made for elements of these arrays and rows of this length. The arrays may be
+    /// The kernel was made for elements of these arrays and rows of these steps. The arrays may be
     /// read, and nothing else uses the one that the kernel writes.
     #[allow(unsafe_code)]
     #[inline(always)]
-    pub(super) unsafe fn run(&self, kernel: impl FnOnce(&Tile<'_>)) -> bool {
-        let Few { policy, batches, around, lens, entries, lanes, row, .. } = *self;
-        let (selected_size, listed_size) = self.sizes;
-        let count = batches * entries * lanes;
-        let size = self.indices.size() as isize;
+    pub(super) unsafe fn run(&self, kernel: impl FnOnce(&Tile<'_>)) -> Option<bool> {
+        // SAFETY: the caller's promise.
+        unsafe { self.run_over(self.selected, |step| step, kernel) }
+    }
+
+    /// The same over another array in place of the selected one, which begins at `selected`, and in which
+    /// `scale` is what each step is.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run), for this array.
+    #[allow(unsafe_code)]
+    #[inline(always)]
+    pub(super) unsafe fn run_over(
+        &self,
+        selected: *mut u8,
+        scale: impl Fn(isize) -> isize,
+        kernel: impl FnOnce(&Tile<'_>),
+    ) -> Option<bool> {
+        let Few { policy, data, along, batches, entries, lanes, row, .. } = *self;
         let mut components = [Component { len: 0, step: 0, at: 0 }; NUMBERS];
-        let components = &mut components[..lens.len()];
-        // No overflow: no step is more than the bytes of the dense array.
-        let mut batch = (lanes * row * selected_size) as isize;
-        for (number, (component, &len)) in components.iter_mut().zip(lens).enumerate().rev() {
-            *component = Component { len, step: batch, at: number as isize * size };
-            batch = batch.wrapping_mul(len as isize);
+        let components = &mut components[..along.len()];
+        for (number, (component, axis)) in components.iter_mut().zip(along.clone()).enumerate() {
+            let at = self.number_step.wrapping_mul(number as isize);
+            *component = Component { len: data.shape()[axis], step: scale(data.stride(axis)), at };
         }
         let mut slots = [[MaybeUninit::uninit(); ENTRIES]; 2];
         let [offsets, scratch] = &mut slots;
         let (mut offsets, mut scratch) = (Buffer::new(offsets), Buffer::new(scratch));
-        let lane = (0, lens.len() as isize * size);
-        // SAFETY: the array of indices is dense, and has `count` indices of `lens.len()` numbers
-        // each (the invariant).
+        // SAFETY: so many indices, with `components.len()` numbers each, are evenly spaced in their array
+        // (the invariant).
         let resolved = unsafe {
-            let (offsets, scratch) = (&mut offsets, &mut scratch);
-            self.indices.resolve_all(lane, count, components, policy, offsets, scratch)
+            let (lane, offsets, scratch) = ((0, self.index_step), &mut offsets, &mut scratch);
+            self.indices.resolve_all(lane, self.entries(), components, policy, offsets, scratch)
         };
-        if resolved.is_none() {
-            return false;
+        match resolved {
+            Some(false) => {}
+            Some(true) => return None,
+            None => return Some(false),
         }
-        if batches > 1 || lanes > 1 {
-            let lane = (row * selected_size) as isize;
-            add_bases(offsets.values_mut(), [entries, lanes], [batch, lane]);
+        if batches.len > 1 || lanes.len > 1 {
+            let steps = [scale(batches.step), scale(lanes.step)];
+            add_bases(offsets.values_mut(), [entries, lanes.len], steps);
         }
-        let steps = |len, selected, listed| Steps { len, selected, listed };
+        let scaled = |steps: Steps| Steps { selected: scale(steps.selected), ..steps };
         let tile = Tile {
-            selected: self.selected,
+            selected,
             listed: self.listed,
-            // If the outer loop has several iterations, there is one batch (`of`): then this is the
-            // distance from one iteration to the next.
-            outer: steps(around, batch, (count * row * listed_size) as isize),
+            outer: scaled(self.around),
             offsets: offsets.values(),
-            places: Places::Every((row * listed_size) as isize),
-            inner: steps(row, selected_size as isize, listed_size as isize),
-            size: listed_size,
+            places: Places::Every(self.place_step),
+            inner: scaled(row),
+            size: self.size,
             spread: is_spread(components),
             offset_step: 0,
             long: false,
-            all_iterations: around,
+            all_iterations: self.around.len,
             next: NextIndices::NONE,
         };
-        if tile.spread && is_far(components, row) {
+        if tile.spread && is_far(components, row.len) {
             tile.prefetch_selected();
         }
         kernel(&tile);
-        true
+        Some(true)
     }
 }
 
@@ -271,7 +340,15 @@ mod tests {
 
     #[test]
     fn what_selects_nothing_is_left_to_a_walk() {
-        assert_eq!(gathered(NAMED, Policy::Skip), None);
         assert!(gathered(NAMED, Policy::Wrap).is_some());
+        assert_eq!(gathered(NAMED, Policy::Skip), gathered(NAMED, Policy::Refuse));
+        let (data, indices) = (array![[1, 2, 3], [4, 5, 6]], array![2_i64, 3]);
+        for (policy, left) in [(Policy::Skip, true), (Policy::Refuse, false)] {
+            let mut out = array![[0, 0], [0, 0]];
+            let transfer = Transfer::over(&data, None, &mut out);
+            let done = transfer.gather_few(&Indices::of(&indices), policy, NAMED);
+            assert!(if left { done.is_none() } else { matches!(done, Some(None)) });
+            assert_eq!(out, array![[0, 0], [0, 0]]);
+        }
     }
 }

@@ -14,7 +14,7 @@ use super::indices::{CHUNK, Indices};
 use super::output::Filled;
 use super::packed::Packed;
 use super::strided::Layout;
-use super::walk::{Axes, Loop, Offsets, Walk};
+use super::walk::{Axes, Walk};
 use crate::index::Policy;
 use crate::parallel;
 use crate::sync::AtomicBool;
@@ -87,7 +87,6 @@ impl<'id> Transfer<'_, 'id> {
             listed: self.to.start(),
             size: self.copier.size,
             kernel: &self.copier.gather(walk, false, self.fill),
-            spread: false,
             outside: &outside,
         };
         // SAFETY: the walk was made from the layouts of the transfer's arrays and of these indices by
@@ -100,7 +99,8 @@ impl<'id> Transfer<'_, 'id> {
         }
     }
 
-    /// Runs the gather where all arrays are dense and elements are few; otherwise returns `None`.
+    /// Runs the gather where elements are few and their axes [collapse](super::few) to blocks; otherwise
+    /// returns `None`.
     /// Returns `Some(None)` where an index is refused, before anything is written.
     pub(crate) fn gather_few(
         &self,
@@ -110,14 +110,13 @@ impl<'id> Transfer<'_, 'id> {
     ) -> Option<Option<Filled<'id>>> {
         let selected = (self.from.start().cast_mut(), self.from());
         let few = Few::of(policy, named, selected, indices, (self.to.start(), self.to()))?;
-        let size = self.copier.size as isize;
-        let step = Offsets { selected: size, indices: 0, listed: size };
-        let run = self.copier.kernel(&Loop { len: few.row(), step, entries: false }, true, false);
+        let run = self.copier.kernel(&few.row(), true, false);
         // SAFETY: the kernel is that of the transfer's copier for rows of this length, the arrays
         // are those of the transfer, which borrows them, and all entries are written (`Few`).
         #[allow(unsafe_code)]
         unsafe {
-            Some(few.run(|tile| run(tile)).then(|| self.filled()))
+            let accepted = few.run(|tile| run(tile))?;
+            Some(accepted.then(|| self.filled()))
         }
     }
 }
@@ -188,7 +187,6 @@ pub(super) fn copy(
         listed: transfer.to.start(),
         size: copier.size,
         kernel: &kernel,
-        spread,
         outside: &outside,
     };
     let cut = match bands(walk) {

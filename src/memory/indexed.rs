@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering;
 use super::buffer::{Buffer, Slot};
 use super::indices::{CHUNK, Indices, add_ramp};
 use super::tile::{Kernel, NextIndices, Places, Tile};
-use super::walk::{Cursor, Loop, Loops, Offsets, Walk, iterations};
+use super::walk::{Cursor, FEW, Loop, Loops, Offsets, Walk, iterations};
 use crate::index::Policy;
 use crate::parallel;
 use crate::sync::AtomicBool;
@@ -46,8 +46,6 @@ pub(super) struct Run<'r> {
     /// Size of an element of the listed array in bytes.
     pub(super) size: usize,
     pub(super) kernel: &'r dyn Kernel,
-    /// See [`Tile::spread`].
-    pub(super) spread: bool,
     /// Set when an index is found to be out of bounds that the policy refuses.
     pub(super) outside: &'r AtomicBool,
 }
@@ -121,7 +119,15 @@ impl Run<'_> {
         if self.planned(0..self.walk.entries()) {
             return;
         }
-        self.part(&Part::whole(self.walk));
+        let few = self.walk.shared().is_empty() && self.walk.entries() <= FEW;
+        let done = match self.walk.nest() {
+            [] if few => self.once(&Loop::ONCE),
+            [run] if few => self.once(run),
+            _ => false,
+        };
+        if !done {
+            self.part(&Part::whole(self.walk));
+        }
     }
 
     /// Runs part number `part` of `parts` of a walk whose only loop has sorted indices: no two parts have
@@ -135,6 +141,36 @@ impl Run<'_> {
         let Range { start, end } = part.entries;
         part.entries = self.segment_start(start)..self.segment_start(end);
         self.part(&part);
+    }
+
+    /// Runs a whole walk over one run of few entries. It does what [`part`](Self::part) does for the only
+    /// chunk, without the loops around several chunks, which take as long as the work of a small call.
+    /// Returns false, with nothing done, if some entries select nothing.
+    #[inline(never)]
+    fn once(&self, run: &Loop) -> bool {
+        let mut slots = [[MaybeUninit::uninit(); FEW]; 4];
+        let mut buffers = Buffers::new(&mut slots);
+        let base = self.walk.base;
+        match self.resolve(base.indices, run, run.len, &mut buffers) {
+            Some(true) => return false,
+            Some(false) => {}
+            None => {
+                self.outside.store(true, Ordering::Relaxed);
+                return true;
+            }
+        }
+        if run.step.selected != 0 {
+            add_ramp(buffers.offsets.values_mut(), run.step.selected, false);
+        }
+        self.tile(&Tile {
+            selected: self.selected.wrapping_offset(base.selected),
+            listed: self.listed.wrapping_offset(base.listed),
+            offsets: buffers.offsets.values(),
+            places: Places::Every(run.step.listed),
+            offset_step: offset_step(run),
+            ..Tile::of_walk(self.walk, self.size)
+        });
+        true
     }
 
     /// Runs a part of the walk.
@@ -247,7 +283,7 @@ impl Run<'_> {
             offset_step: chunk.offset_step,
             long: walk.is_long(),
             next: chunk.next,
-            ..Tile::of_walk(walk, self.size, self.spread)
+            ..Tile::of_walk(walk, self.size)
         };
         tile.outer.len = part.outer.len();
         tile.inner.len = part.inner.len();

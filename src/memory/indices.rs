@@ -249,7 +249,9 @@ impl<'a> Indices<'a> {
         let layout = self.layout();
         let rows: usize = layout.shape()[..=axis].iter().product();
         let width: usize = layout.shape()[axis + 1..].iter().product();
-        if width < MIN_WIDTH || rows == 0 || !layout.is_dense() || self.positions.is_some() {
+        // Calls of few elements gain nothing, and may lose being one tile.
+        let few = rows.saturating_mul(width) <= super::few::ENTRIES;
+        if few || width < MIN_WIDTH || !layout.is_dense() || self.positions.is_some() {
             return self;
         }
         let differ = AtomicBool::new(false);
@@ -336,16 +338,14 @@ impl<'a> Indices<'a> {
     /// Whether all numbers of all indices are in bounds of the axes of their components. The first
     /// `axes` axes of the array hold indices; the rest, if any, the numbers of each.
     fn components_inside(&self, axes: usize, components: &[Component]) -> bool {
-        /// Most contiguous indices that are checked at once, on the calling thread.
+        /// Most evenly spaced indices that are checked at once, on the calling thread.
         const FEW: usize = threshold(4 << 10, 4);
-        if let Some([count, numbers, ..]) = self.layout().blocks([axes, usize::MAX, usize::MAX]) {
-            if count <= FEW {
-                let lane = self.lane(0, (numbers * self.kind.size) as isize);
-                // SAFETY: `count` contiguous indices, of `numbers` contiguous numbers each, are all
-                // of the array (`blocks`).
-                #[allow(unsafe_code)]
-                return unsafe { self.lane_inside(lane, count, components) };
-            }
+        let rank = self.layout().shape().len();
+        if let Some([all, _]) = self.layout().blocks([axes, rank]).filter(|all| all[0].len <= FEW) {
+            let lane = self.lane(0, all.step);
+            // SAFETY: so many indices, evenly spaced, are all of the array (`blocks`).
+            #[allow(unsafe_code)]
+            return unsafe { self.lane_inside(lane, all.len, components) };
         }
         let loops = self.nest_over(axes);
         let (run, around) = match loops.split_last() {

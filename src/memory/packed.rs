@@ -85,7 +85,6 @@ unsafe fn copy(walks: &Walks, run: &Run<'_>, size: usize, from: *mut u8, to: *mu
             listed: to,
             size,
             kernel: &copier.gather(walk, false, None),
-            spread: walk.is_spread(),
             ..*run
         };
         // SAFETY: the caller's promise.

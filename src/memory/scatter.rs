@@ -18,7 +18,7 @@ use super::indices::Indices;
 use super::packed::Packed;
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
-use super::walk::{Axes, Components, Loop, Offsets, Order, Walk, entries};
+use super::walk::{Axes, Components, Loop, Order, Walk, entries};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::reduction::Reduction;
@@ -180,8 +180,8 @@ impl<'a> Scattering<'a> {
 }
 
 impl Scattering<'_> {
-    /// Runs the scatter where all arrays are dense and elements are few; otherwise returns `None`.
-    /// Returns `Some(false)` where an index is refused, before anything is written.
+    /// Runs the scatter where elements are few and their axes [collapse](super::few) to blocks; otherwise
+    /// returns `None`. Returns `Some(false)` where an index is refused, before anything is written.
     pub(crate) fn run_few(&self, policy: Policy, named: Named<'_>) -> Option<bool> {
         let selected = (self.target.start(), self.target.layout());
         let listed = (self.updates.start().cast_mut(), self.updates.layout());
@@ -189,26 +189,27 @@ impl Scattering<'_> {
         let (copy, start, narrow);
         let kernels: [Option<&dyn Kernel>; 2] = match self.how {
             How::Overwrite(copier) => {
-                let size = copier.size as isize;
-                let step = Offsets { selected: size, indices: 0, listed: size };
-                let row = Loop { len: few.row(), step, entries: false };
-                copy = copier.write(&row);
+                copy = copier.write(&few.row());
                 [None, Some(&copy)]
             }
             How::Fold(kernel) => [None, Some(kernel)],
-            How::Reduce { reduction: Reduction::Mean, .. } => return None,
             How::Reduce { kernels, reduction, init } => {
-                narrow = kernels.narrow(reduction);
+                narrow = kernels.narrow(reduction).filter(|_| reduction != Reduction::Mean);
                 start = if init { None } else { kernels.start(reduction) };
-                [start.as_ref().map(|start| start as &dyn Kernel), Some(narrow.as_ref()?)]
+                let Some(narrow) = &narrow else {
+                    // SAFETY: as below.
+                    #[allow(unsafe_code)]
+                    return unsafe { combine::fold_few(&few, kernels, (reduction, init)) };
+                };
+                [start.as_ref().map(|start| start as &dyn Kernel), Some(narrow)]
             }
         };
         // SAFETY: the kernels are for the element types of these arrays (invariant of
         // `Scattering`), and the arrays are borrowed, the target exclusively (`StridedMut`).
         #[allow(unsafe_code)]
-        let accepted =
-            unsafe { few.run(|tile| kernels.iter().flatten().for_each(|kernel| kernel.run(tile))) };
-        Some(accepted)
+        unsafe {
+            few.run(|tile| kernels.iter().flatten().for_each(|kernel| kernel.run(tile)))
+        }
     }
 
     /// Whether all entries are resolved before the first is used, on any number of threads: loops
@@ -289,7 +290,6 @@ impl Pass<'_> {
             listed: updates.start().cast_mut(),
             size: updates.layout().size(),
             kernel,
-            spread: false,
             outside: &outside,
         };
         // SAFETY: the walk was made from the layouts of these arrays (`Axes`), the target of which is
@@ -386,7 +386,7 @@ impl<'p> Pass<'p> {
     }
 
     /// Whether no target has two updates, where it costs little to know.
-    fn is_once(&self, walk: &Walk) -> Result<bool> {
+    fn is_once(&self, walk: &Walk) -> bool {
         /// The fewest lanes whose indices are counted once for all.
         const LANES: usize = threshold(8, 2);
         let (updates, targets) = (entries(&walk.loops), walk.targets());
@@ -395,10 +395,12 @@ impl<'p> Pass<'p> {
         let cheap = walk.shares_indices()
             && lanes >= LANES
             && targets / 4 <= updates.saturating_mul(lanes / 8);
-        Ok(updates <= 1
+        // A scatter needs no counts, so it does without if memory for them is refused.
+        let counts = || self.counts(walk).ok().flatten();
+        updates <= 1
             || updates <= targets
                 && cheap
-                && self.counts(walk)?.is_some_and(|counts| counts.are_at_most_one()))
+                && counts().is_some_and(|counts| counts.are_at_most_one())
     }
 
     /// Reductions that accumulate in buffers of their own and then write the target; in the target
@@ -412,7 +414,7 @@ impl<'p> Pass<'p> {
     ) -> Result<bool> {
         countable(entries(&walk.loops))?;
         if let Some(once) = kernels.once(reduction, init) {
-            if self.is_once(walk)? {
+            if self.is_once(walk) {
                 return Ok(self.run(walk, &once.kernels()));
             }
         }

@@ -10,6 +10,30 @@ use std::mem::MaybeUninit;
 
 use ndarray::{ArrayRef, Dimension};
 
+/// One or several axes of an array, whose elements are evenly spaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Block {
+    pub(super) len: usize,
+    /// The distance in bytes from one element to the next; not used if there is only one.
+    pub(super) step: isize,
+}
+
+impl Block {
+    /// No axis.
+    pub(super) const ONE: Self = Block { len: 1, step: 0 };
+
+    /// This block, once for each element of another one: together one block, if they are.
+    #[inline(always)]
+    pub(super) fn within(self, around: Self) -> Option<Self> {
+        match (self.len, around.len) {
+            (_, 1) => Some(self),
+            (1, _) => Some(around),
+            _ => (around.step == self.step.wrapping_mul(self.len as isize))
+                .then(|| Block { len: self.len.wrapping_mul(around.len), ..self }),
+        }
+    }
+}
+
 /// The shape, strides and element size of an array.
 ///
 /// Invariant: they are those of an ndarray that is borrowed for `'a`, whose elements have `size`
@@ -75,32 +99,29 @@ impl<'a> Layout<'a> {
         (self.repeats_from >= self.shape.len()).then_some(count.wrapping_mul(self.size))
     }
 
-    /// The array as one of four axes, merged from its own: the products of the lengths before,
-    /// between and behind the three `axes`, which ascend and may be past the last axis. `None` if
-    /// the array is not dense.
-    #[inline]
-    pub(super) fn blocks(&self, axes: [usize; 3]) -> Option<[usize; 4]> {
-        let (shape, strides, mut end) = (self.shape, self.strides, self.shape.len());
-        if strides.len() != end || self.repeats_from < end {
+    /// The axes up to each of these, from the one before on, as one each; `None` if the elements of one of
+    /// these blocks are not evenly spaced, or if the numbers do not ascend to that of all axes.
+    #[inline(always)]
+    pub(super) fn blocks<const N: usize>(&self, ends: [usize; N]) -> Option<[Block; N]> {
+        let (shape, strides) = (self.shape, self.strides);
+        let mut axis = shape.len();
+        if ends.last() != Some(&axis) || strides.len() != axis || self.repeats_from < axis {
             return None;
         }
-        let mut count = 1_usize;
-        let mut block = |start: usize| {
-            let behind = count;
-            let mut product = 1_usize;
-            while end > start {
-                end -= 1;
-                if shape[end] != 1 && strides[end] != count as isize {
-                    return None;
-                }
-                product = product.wrapping_mul(shape[end]);
-                count = behind.wrapping_mul(product);
+        let mut blocks = [Block::ONE; N];
+        for number in (0..N).rev() {
+            let first = if number == 0 { 0 } else { ends[number - 1] };
+            if first > axis {
+                return None;
             }
-            Some(product)
-        };
-        let [first, second, third] = axes;
-        let (last, third, second) = (block(third)?, block(second)?, block(first)?);
-        Some([block(0)?, second, third, last])
+            let mut block = Block::ONE;
+            while axis > first {
+                axis -= 1;
+                block = block.within(Block { len: shape[axis], step: strides[axis] })?;
+            }
+            blocks[number] = Block { step: block.step.wrapping_mul(self.size as isize), ..block };
+        }
+        Some(blocks)
     }
 
     /// Whether the two shapes are equal. They are compared length by length: the wide loads of a

@@ -124,7 +124,7 @@ const BLOCK: usize = 8;
 impl<'t> Tile<'t> {
     /// A tile with the outer and inner loop of a walk, without entries.
     #[inline]
-    pub(super) fn of_walk(walk: &Walk, size: usize, spread: bool) -> Self {
+    pub(super) fn of_walk(walk: &Walk, size: usize) -> Self {
         let steps = |level: &Loop| Steps {
             len: level.len,
             selected: level.step.selected,
@@ -138,7 +138,7 @@ impl<'t> Tile<'t> {
             places: Places::Every(0),
             inner: steps(&walk.inner),
             size,
-            spread,
+            spread: walk.is_spread(),
             offset_step: 0,
             long: false,
             all_iterations: walk.outer.len,

@@ -33,7 +33,8 @@ use crate::sealed::Sealed;
 /// "In order" means that updates are accumulated in the row-major order of
 /// `indices`, starting from the value that the target holds; or, where
 /// [`use_init_val`](crate::ScatterElements::use_init_val) is false, from zero
-/// (`Sum`, `Sub`, `Mean`) or one (`Prod`). Of equal values, `Min` and `Max` keep
+/// (`Sum`, `Sub`, `Mean`), one (`Prod`) or the first update (`Min`, `Max`); `None`
+/// ignores it. Of equal values, `Min` and `Max` keep
 /// the earlier. `Mean` divides by the number of updates, plus one where the value
 /// that the target holds takes part.
 ///

@@ -143,8 +143,8 @@ pub trait RollExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(elements), with a work buffer of at most one lane or a constant size,
-    /// whichever is greater, in parallel where the array is large. A shared
+    /// O(elements), with work buffers of at most 384 KiB for all threads together, or
+    /// of one element where that is larger, in parallel where the array is large. A shared
     /// `ArcArray` is copied first, which for a large one takes longer than
     /// [`roll`](Self::roll).
     ///

@@ -227,3 +227,17 @@ fn determinism() {
         }
     }
 }
+
+/// Errors have text, whatever their public fields hold.
+#[test]
+fn errors_of_a_program_have_text() {
+    let (data, indices) = (vec![], vec![]);
+    let errors = [
+        Error::IndicesTooLong { data, indices, axis: 0, dim: 0 },
+        Error::TupleLengthOutOfRange { len: 1, data_rank: 0, batch_dims: 1 },
+        Error::TupleBatchDimsOutOfRange { batch_dims: 1, data_rank: 0, indices_rank: 0 },
+    ];
+    for error in errors {
+        assert!(!error.to_string().is_empty());
+    }
+}

@@ -338,6 +338,24 @@ fn one_value() {
 }
 
 /// Subtracts in order; integers wrap; bool is XOR; ONNX's names are read.
+/// In place, an element that no index selects is the one that it was, however many indices there are.
+#[test]
+fn unselected_elements_are_not_cloned() {
+    #[derive(Debug, PartialEq)]
+    struct Id(u32);
+    impl Clone for Id {
+        fn clone(&self) -> Self {
+            Id(self.0 + 100)
+        }
+    }
+    for count in [1, 10, 1000, 100_000] {
+        let mut target = Array1::from_iter((0..16).map(Id));
+        let indices = Array1::<i64>::zeros(count);
+        target.scatter_inplace(&indices, &arr0(Id(7)), 0).unwrap();
+        assert_eq!(target, Array1::from_iter([107].into_iter().chain(1..16).map(Id)));
+    }
+}
+
 #[test]
 fn sub() {
     let parsed = ["sub", "add", "mul"].map(str::parse::<Reduction>);

@@ -288,7 +288,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
         Reduction::Mean if A::QUOTIENTS.is_none() => return None,
         Reduction::Sum | Reduction::Mean => {
             planned = Some(sum_planned::<A::Ring> as PlannedFn);
-            // Sums of integers take a cycle.
+            // A sum of integers takes one cycle, so that waiting for the one before costs nothing.
             let waits = WAITS.filter(|_| !A::ANY_ORDER);
             single = singly!(1 | 2 | 4 | 8, A::Ring, waits, |held, update| {
                 A::narrow(A::add(held.widen(), update))

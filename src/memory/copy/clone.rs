@@ -102,9 +102,20 @@ unsafe fn clone_rows<T: Clone, const ARRAYS: bool, const SHORT: usize, const GAT
             })
         };
     }
+    // Larger elements would take too much of the stack.
     match inner.len {
-        2 if dense => rows_of!(2),
-        3 if dense => rows_of!(3),
+        2 if dense && const { size_of::<T>() <= 64 } => rows_of!(2),
+        3 if dense && const { size_of::<T>() <= 64 } => rows_of!(3),
+        _ if dense => {
+            return tile.each_row(
+                #[inline(always)]
+                |selected, listed| {
+                    let (from, to) = typed(selected, listed);
+                    // SAFETY: the caller's promise, for each row.
+                    unsafe { clone_contiguous::<T, ARRAYS, SHORT>(from, to, inner.len) }
+                },
+            );
+        }
         _ => {}
     }
     tile.each_row(
@@ -113,21 +124,16 @@ unsafe fn clone_rows<T: Clone, const ARRAYS: bool, const SHORT: usize, const GAT
             let (from, to) = typed(selected, listed);
             // SAFETY: the caller's promise, for each row.
             unsafe {
-                match dense {
-                    true => clone_contiguous::<T, ARRAYS, SHORT>(from, to, inner.len),
+                if to_step == size {
                     // The compiler sees a constant step of the target, and can vectorise the loop.
-                    false if to_step == size => {
-                        for k in 0..inner.len {
-                            let from =
-                                from.wrapping_byte_offset(from_step.wrapping_mul(k as isize));
-                            to.add(k).write((*from).clone());
-                        }
+                    for k in 0..inner.len {
+                        let from = from.wrapping_byte_offset(from_step.wrapping_mul(k as isize));
+                        to.add(k).write((*from).clone());
                     }
-                    false => {
-                        for k in 0..inner.len as isize {
-                            let from = from.wrapping_byte_offset(k.wrapping_mul(from_step));
-                            to.wrapping_byte_offset(k.wrapping_mul(to_step)).write((*from).clone());
-                        }
+                } else {
+                    for k in 0..inner.len as isize {
+                        let from = from.wrapping_byte_offset(k.wrapping_mul(from_step));
+                        to.wrapping_byte_offset(k.wrapping_mul(to_step)).write((*from).clone());
                     }
                 }
             }
@@ -167,7 +173,9 @@ const ARRAY_LEN: usize = 8;
 /// # Safety
 /// `len` elements can be read from `from` and written to `to`, and the two do not overlap.
 #[allow(unsafe_code)]
-#[inline(always)]
+// Unoptimised, the arrays would lie in the frames of callers whose elements are too large for any.
+#[cfg_attr(debug_assertions, inline(never))]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn clone_short<T: Clone>(from: *const T, to: *mut T, len: usize) {
     macro_rules! array {
         ($count:expr, $at:expr) => {
@@ -225,7 +233,11 @@ fn clone_arrays<'f, 't, T: Clone, const N: usize>(
 #[inline(never)]
 fn clone_row<T: Clone>(from: &[T], to: &mut [MaybeUninit<T>]) {
     for (slot, element) in to.iter_mut().zip(from) {
-        slot.write(element.clone());
+        // SAFETY: the slot is borrowed. (`MaybeUninit::write` has more copies of the element on the stack.)
+        #[allow(unsafe_code)]
+        unsafe {
+            slot.as_mut_ptr().write(element.clone());
+        }
     }
 }
 

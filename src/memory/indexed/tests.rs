@@ -150,7 +150,6 @@ fn segments_end_where_the_target_changes() {
             listed: std::ptr::null_mut(),
             size: 8,
             kernel: &Nothing,
-            spread: false,
             outside: &AtomicBool::new(false),
         };
         let position = |(id, &len): (&i8, &usize)| i64::from(*id).rem_euclid(len as i64);

@@ -33,9 +33,9 @@ pub(in crate::memory) struct Single {
     /// combined.
     pub(in crate::memory) selected_size: usize,
     pub(in crate::memory) action: Action,
-    /// From which part of indices that equal the index before them on it pays to combine the updates
-    /// of a target with each other first, a chunk at a time: for actions that take so long that the
-    /// next one on the same element waits.
+    /// If more than this part (numerator and denominator) of the indices in a sample repeat the one before,
+    /// the kernel that runs chunk by chunk is faster: it combines the updates of a target with each other
+    /// first, where an action on the same element would wait for the one before.
     pub(in crate::memory) waits: Option<[usize; 2]>,
 }
 

@@ -317,7 +317,8 @@ pub(super) unsafe fn repeats<I: Meaning>(
         return false;
     }
     // Spread over the lanes and over their places: a sample of a few short lanes says little.
-    let spread = |sample: usize, len: usize| (len as u64 * sample as u64 / SAMPLES as u64) as isize;
+    let spread =
+        |sample: usize, len: usize| (len as u128 * sample as u128 / SAMPLES as u128) as isize;
     let equal = |sample: usize| {
         let (number, k) = (spread(sample, lanes), spread(sample, count - 1));
         let offset = next.wrapping_mul(number).wrapping_add(lane.step.wrapping_mul(k));

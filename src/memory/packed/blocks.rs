@@ -276,7 +276,6 @@ impl Block {
                     indices: Some(&packed),
                     selected: run.selected.wrapping_offset(at.selected),
                     listed: run.listed.wrapping_offset(at.listed),
-                    spread: walk.is_spread(),
                     ..*run
                 };
                 selected.run(Cut::WHOLE);

@@ -231,8 +231,7 @@ impl Panel {
         let mut select = self.select.clone();
         select.base.indices = at.indices;
         let listed = run.listed.wrapping_offset(at.listed);
-        let spread = select.is_spread();
-        let packed = Run { walk: &select, selected: buffer, listed, spread, ..*run };
+        let packed = Run { walk: &select, selected: buffer, listed, ..*run };
         // SAFETY: the loops are those of the run over these lanes, and in the buffer over as many
         // elements, each of which has been packed when it is used.
         unsafe {

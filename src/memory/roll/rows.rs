@@ -1,4 +1,4 @@
-//! Rolls short contiguous rows: both runs of a row while it is in L1.
+//! Rolls contiguous rows of up to 256 KiB: both runs of a row one after the other, while it is cached.
 
 use super::RolledAxis;
 use super::blocks::{self, Row, Share, copy_rotated, for_each_run};

@@ -106,7 +106,6 @@ pub(super) unsafe fn run(
         listed: listed.cast_mut(),
         size,
         kernel,
-        spread,
         outside: &outside,
     };
     let row = walk.inner.len.saturating_mul(size);
@@ -152,7 +151,9 @@ unsafe fn run_by_targets(run: &Run<'_>, indices: &Indices<'_>, search: bool, max
         if let Some(bins) = Bins::new(walk, run.kernel, run.size, threads) {
             return run_in_bins(run, bins, threads);
         }
-        if let Some(listing) = indices.listing(walk).filter(|made| listing_pays(made, walk, row)) {
+        // A plan that was first used on fewer threads has lists for these alone.
+        let serves = |made: &&Listing| made.shares() >= threads && listing_pays(made, walk, row);
+        if let Some(listing) = indices.listing(walk).filter(serves) {
             return run.run_listed(listing, max_parts.min(listing.shares()));
         }
         // Sorted indices have the updates of each target in sequence, so that entries can be cut
@@ -180,7 +181,7 @@ unsafe fn run_by_targets(run: &Run<'_>, indices: &Indices<'_>, search: bool, max
 #[allow(unsafe_code)]
 unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins, parts: usize) {
     let start = bins.start();
-    let binned = Run { walk: &bins.walk, selected: start, spread: false, ..*run };
+    let binned = Run { walk: &bins.walk, selected: start, ..*run };
     // SAFETY: each part has an array of elements of the type that the kernel combines, and its
     // walk selects elements of that array (invariant of `Bins`).
     unsafe {

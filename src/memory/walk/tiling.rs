@@ -426,9 +426,8 @@ fn take_pair(loops: &mut Loops, [first, second]: [usize; 2]) -> [Loop; 2] {
     pair
 }
 
-/// The number of the first of the innermost loops of a gather that write a list of the output, while
-/// what they select stays in L2 until the next iteration of the loop around them, which uses the same
-/// cache lines.
+/// The number of the first of those innermost loops of a gather that write one contiguous list of the
+/// output, if what they select stays in L2 until the next list reuses its cache lines.
 fn cached_lists(loops: &[Loop], keys: SortKeys<'_>) -> Option<usize> {
     let is_lane = |level: &Loop| !level.entries && shares_lines(level, keys);
     let cached = |lane: &Loop| stays_cached(loops, keys.listed(lane), keys);

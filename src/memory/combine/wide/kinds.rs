@@ -1,8 +1,8 @@
 //! How each reduction of each element type accumulates in slots.
 //!
 //! Elements become *values* of a type in which they can be summed: half
-//! precision becomes `f32`, integers of up to 32 bits become 64-bit integers.
-//! Elements of other types are their own values. A *slot*, the accumulator of a
+//! precision becomes `f32`, integers become integers of 64 bits or of 32 if their
+//! sums fit in these. Elements of other types are their own values. A *slot*, the accumulator of a
 //! target, is a value, or for a mean a sum with its count:
 //!
 //! ```text

@@ -21,6 +21,7 @@ mod adds;
 mod bits;
 mod by_target;
 mod counts;
+mod few;
 mod groups;
 #[cfg(feature = "half")]
 mod halves;
@@ -42,6 +43,7 @@ use std::sync::atomic::Ordering;
 pub(in crate::memory) use self::bits::Dense;
 use self::by_target::RowsByTarget;
 pub(in crate::memory) use self::counts::{Counts, Divide, count};
+pub(in crate::memory) use self::few::fold_few;
 use self::groups::{Group, GroupBuffers};
 pub(crate) use self::integers::significant;
 #[cfg(feature = "half")]
@@ -160,7 +162,6 @@ impl Accumulation<'_> {
             listed: listed.cast_mut(),
             size,
             kernel,
-            spread: walk.is_spread(),
             outside,
         }
     }

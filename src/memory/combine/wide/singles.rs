@@ -33,10 +33,12 @@ impl Marks {
         Ok(Marks { words: reserved(most)?, most })
     }
 
-    /// Moves updates to the front that need no sorting, since no other update has their target, sorts the
-    /// others, and returns the number of the first: those that alone have their mark, in their order, or
-    /// all single ones where updates are sorted, or so few that they are sorted first. Of these either all
-    /// are single or none unless there is memory for as many `others`.
+    /// Reorders `keys`: first updates whose target has no other update, then the rest, sorted. Returns the
+    /// number of the first.
+    ///
+    /// Marks tell the first apart, and some of them may be among the rest, as marks are shared by chance.
+    /// Where keys are few, or sorted already, neighbours are compared instead, and none is. These are only
+    /// moved to the front if there is memory for as many `others`: without, all or none are.
     pub(super) fn singles<K: Key>(
         &mut self,
         keys: &mut [K],

@@ -1,0 +1,53 @@
+//! Reductions of few elements: all elements of the target have slots, on the stack.
+
+use std::mem::MaybeUninit;
+
+use super::Extent;
+use super::adds::{AddToSlots, ClearSlots};
+use crate::memory::combine::{HAS_KERNELS, Kernels};
+use crate::memory::few::Few;
+use crate::memory::tile::Kernel;
+use crate::reduction::Reduction;
+use crate::threshold::threshold;
+
+/// The most memory for slots, in numbers of 16 bytes.
+const NUMBERS: usize = threshold(256, 16);
+
+/// Runs the reduction if few elements of the target are evenly spaced. Before anything is written, returns
+/// false if an index is refused, and `None` if one selects nothing or if there are too many elements.
+///
+/// # Safety
+/// The kernels are those of the elements of these arrays, which may be read; nothing else uses the target,
+/// which is the selected one.
+#[allow(unsafe_code)]
+#[inline(never)]
+pub(in crate::memory) unsafe fn fold_few(
+    few: &Few<'_>,
+    kernels: &Kernels,
+    (reduction, init): (Reduction, bool),
+) -> Option<bool> {
+    let (target, all, size) = few.target()?;
+    let extent = Extent { updates: few.entries(), rows: false, bits: size as u32 * 8 };
+    let wide = kernels.wide(reduction, extent).expect(HAS_KERNELS);
+    if all.len.checked_mul(wide.slot)? > size_of::<u128>() * NUMBERS {
+        return None;
+    }
+    let mut memory = [const { MaybeUninit::<u128>::uninit() }; NUMBERS];
+    let slots = memory.as_mut_ptr().cast::<u8>();
+    let scale = |step: isize| step / all.step * wide.slot as isize;
+    // SAFETY: the caller's promise; the target is `all.len` elements, for each of which there is room for a
+    // slot; steps between them are multiples of that from one to the next, and slots lie in the same order.
+    unsafe {
+        wide.start(target, all.step, slots, all.len);
+        let done = few.run_over(slots, scale, |tile| {
+            if !init {
+                ClearSlots(&wide).run(tile);
+            }
+            AddToSlots(&wide).run(tile);
+        });
+        if done == Some(true) {
+            wide.finish(slots, target, all.step, all.len, init);
+        }
+        done
+    }
+}
