@@ -196,6 +196,9 @@ struct Buffers<K> {
     marks: Marks,
     /// Updates whose targets have others.
     others: Vec<K>,
+    /// The offset of the indices whose updates were collected and sorted last, if they are all of those of
+    /// some lanes, and the number of updates that are the only ones of their targets.
+    sorted: Option<(isize, usize)>,
     touched: TouchedBuffers,
 }
 
@@ -224,7 +227,11 @@ impl<'s> Sparse<'s> {
         let parts = parallel::parts(cost).min(parallel::threads());
         // Batches are of one length, so that all parts have as much to do.
         let share = beside.len.div_ceil(parts.div_ceil(around.max(1))).max(1);
-        let batch = share.div_ceil(share.div_ceil((BATCH / count.max(1)).max(1)));
+        let batch = match beside.step.indices {
+            // The same updates are sorted once for all of these.
+            0 => 1,
+            _ => share.div_ceil(share.div_ceil((BATCH / count.max(1)).max(1))),
+        };
         let rows = around * beside.len.div_ceil(batch);
         let piece = MIN_PIECE[usize::from(is_apart(accumulation, &row))];
         let most = if row.len <= SHORT_ROW { 1 } else { (row.len / piece).max(1) };
@@ -277,6 +284,7 @@ impl<'s> Sparse<'s> {
             collect: Collect { pending: Mutex::new(pending), lowest, bits, evenly, share: None },
             marks: Marks::new(count)?,
             others: reserved(count)?,
+            sorted: None,
             touched: TouchedBuffers::new(self.wide, count, row)?,
         })
     }
@@ -305,13 +313,19 @@ impl<'s> Sparse<'s> {
                 let lanes = Loop { len: batch.min(beside.len - first), ..beside };
                 let piece = parallel::share(row.len, pieces, piece);
                 let row = Loop { len: piece.len(), ..row };
-                if !self.collect(at, lanes, &mut buffers.collect) {
-                    return outside.store(true, Ordering::Relaxed);
-                }
+                let sorted = buffers.sorted.filter(|sorted| sorted.0 == at.indices && shares == 1);
+                let singles = match sorted {
+                    Some((_, singles)) => singles,
+                    None if !self.collect(at, lanes, &mut buffers.collect) => {
+                        return outside.store(true, Ordering::Relaxed);
+                    }
+                    None => self.sort(&mut buffers),
+                };
+                buffers.sorted = (lanes.len == batch).then_some((at.indices, singles));
                 if outside.load(Ordering::Relaxed) {
                     return;
                 }
-                self.fold_lanes(at.after(piece.start, row.step), row, &mut buffers);
+                self.fold_lanes(at.after(piece.start, row.step), row, singles, &mut buffers);
             }
         });
         Ok(!outside.into_inner())
@@ -336,14 +350,26 @@ impl<'s> Sparse<'s> {
         }
     }
 
-    /// Reduces the updates of lanes, or of a piece of a row of them, that were collected.
-    fn fold_lanes<K: Key>(&self, at: Offsets, row: Loop, buffers: &mut Buffers<K>) {
-        let Buffers { collect, marks, others, touched } = buffers;
+    /// Sorts the updates that were collected, but for those that are the only ones of their targets, which
+    /// come first; returns how many these are.
+    fn sort<K: Key>(&self, buffers: &mut Buffers<K>) -> usize {
+        let Buffers { collect, marks, others, .. } = buffers;
+        let mixed = self.once.is_some() && (self.row.len == 1 || self.row.len >= BLOCK);
+        match collect.pending.lock() {
+            Ok(mut pending) => {
+                marks.singles(&mut pending.keys, mixed.then_some(others), collect.bits)
+            }
+            Err(_) => 0,
+        }
+    }
+
+    /// Reduces the updates of lanes, or of a piece of a row of them, that were collected and sorted, the
+    /// first `singles` of which are the only ones of their targets.
+    fn fold_lanes<K: Key>(&self, at: Offsets, row: Loop, singles: usize, buffers: &mut Buffers<K>) {
+        let Buffers { collect, touched, .. } = buffers;
         let Collect { lowest, bits, evenly, .. } = *collect;
-        let Ok(mut pending) = collect.pending.lock() else { return };
-        let Pending { keys, places } = &mut *pending;
-        let mixed = self.once.is_some() && (row.len == 1 || row.len >= BLOCK);
-        let singles = marks.singles(keys, mixed.then_some(others), bits);
+        let Ok(pending) = collect.pending.get_mut() else { return };
+        let Pending { keys, places } = &*pending;
         let pair = |&key: &K| {
             let (above, number) = key.parts(bits);
             let place = match evenly {
