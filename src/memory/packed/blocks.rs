@@ -81,7 +81,9 @@ fn across(walk: &Walk, order: Order) -> Option<(Loops, usize)> {
     }
     let mut loops = walk.loops.clone();
     loops.sort_by_key(|level| std::cmp::Reverse(listed(level)));
-    let along = (0..loops.len()).min_by_key(|&at| indices(&loops[at]))?;
+    // A few loops nearer than this one are in its blocks, too.
+    let many = |at: &usize| loops[*at].len >= LISTS[0];
+    let along = (0..loops.len()).filter(many).min_by_key(|&at| indices(&loops[at]))?;
     let (lists, inside) = loops[along..].split_first()?;
     let far = |level: &Loop| level.entries || selected(level) >= LINE;
     let lies_along =
@@ -91,7 +93,6 @@ fn across(walk: &Walk, order: Order) -> Option<(Loops, usize)> {
         && listed(lists) >= LINE
         && inside.iter().any(|level| lies_along(level) && indices(level) >= LINE);
     let many = iterations(&loops) >= FEWEST && iterations(inside) >= LINES;
-    let many = many && lists.len >= LISTS[0];
     (apart && many).then_some((loops, along))
 }
 
@@ -150,9 +151,17 @@ impl Blocks {
         }
         let (loops, along) = across(walk, order)?;
         let mut lens = Numbers::from_elem(1, loops.len());
-        lens[along] = loops[along].len.min(lists(&loops, along, &walk.components[0]));
+        let step = loops[along].step.indices.unsigned_abs();
+        let nearer = |level: &Loop| level.step.indices.unsigned_abs() < step;
+        let (near, rest): (Numbers, Numbers) = (0..loops.len())
+            .rev()
+            .filter(|&number| number != along)
+            .partition(|&number| nearer(&loops[number]));
+        let beside = near.iter().map(|&number| loops[number].len).product::<usize>();
+        let lists = lists(&loops, along, &walk.components[0]) / beside;
+        lens[along] = loops[along].len.min(lists.max(LINE.div_ceil(step))).min(BLOCK);
         let mut room = BLOCK / lens[along];
-        for number in (0..loops.len()).rev().filter(|&number| number != along) {
+        for number in near.into_iter().chain(rest) {
             lens[number] = loops[number].len.min(room);
             room /= lens[number];
         }
