@@ -165,7 +165,7 @@ impl Plan {
         indices.first_outside(self.along(data))
     }
 
-    /// The roles of the axes, for calls of few elements in dense arrays.
+    /// The roles of the axes, for calls of few elements.
     fn named(&self) -> Named<'_> {
         let lanes = self.kind == Kind::Elements;
         let Range { start, end } = self.selected;

@@ -38,8 +38,8 @@ use crate::memory::{Indices, Lens, Positions, Viewed};
 ///
 /// # Memory
 /// 4 bytes for each number of an index; 8 where an axis is longer than
-/// 4,294,967,295. Indices that repeat along axes by a stride of 0, or along all of their
-/// last axes, are stored once. The first scatter that runs on several threads adds
+/// 4,294,967,295. Indices that repeat along axes by a stride of 0, or (of more than 1024)
+/// along all of their last axes, are stored once. The first scatter that runs on several threads adds
 /// 8 bytes for each index, the lists of each thread's updates; the first mean of
 /// rows, some reductions of half precision and [`counts`](Self::counts) add 4 bytes
 /// for each target. A clone is a reference to all of this memory.

@@ -35,8 +35,8 @@ pub(crate) struct Named<'n> {
 
 /// Arrays of few elements, as blocks of axes: see the [module](self).
 ///
-/// Invariant: lengths and steps are those of blocks of the arrays' own axes, or there are fewer elements of
-/// a block of the data; the blocks of the listed array are all of its axes.
+/// Invariant: each block is evenly spaced along the arrays' own axes, of the listed array all of its axes;
+/// of a block of the data, indices may select in the first elements only.
 #[derive(Debug)]
 pub(super) struct Few<'a> {
     policy: Policy,
@@ -121,7 +121,8 @@ impl<'a> Few<'a> {
             && lane.len == lanes[1].len
             && numbers.len == lens.len()
             && covers(data, index, 0..before)
-            && (!named.lanes || (rank == index_rank && covers(data, index, end..rank)));
+            && (!named.lanes
+                || ([named.entries, index_rank] == [end, rank] && covers(data, index, end..rank)));
         let count = batches[0].len * entries[0].len * lane.len;
         let elements = (around[1].len * row[1].len).checked_mul(count)?;
         let few = (1..=BYTES).contains(&elements.checked_mul(list.size())?) && count <= ENTRIES;
@@ -166,8 +167,8 @@ impl<'a> Few<'a> {
         Loop { len, step: Offsets { selected, indices: 0, listed }, entries: false }
     }
 
-    /// The number of entries.
-    pub(super) fn entries(&self) -> usize {
+    /// The number of entries of all batches and lanes.
+    pub(super) fn count(&self) -> usize {
         self.batches.len * self.entries * self.lanes.len
     }
 
@@ -219,7 +220,7 @@ impl<'a> Few<'a> {
         // (the invariant).
         let resolved = unsafe {
             let (lane, offsets, scratch) = ((0, self.index_step), &mut offsets, &mut scratch);
-            self.indices.resolve_all(lane, self.entries(), components, policy, offsets, scratch)
+            self.indices.resolve_all(lane, self.count(), components, policy, offsets, scratch)
         };
         match resolved {
             Some(false) => {}
@@ -336,6 +337,10 @@ mod tests {
         let lanes = Named { batches: 0, selected: &(0..1), entries: 1, lanes: true };
         assert!(takes(lanes, [&[3, 2], &[1, 2], &[1, 2]]));
         assert!(!takes(lanes, [&[3, 2], &[1, 3], &[1, 2]]));
+        assert!(takes(lanes, [&[3, 3], &[1, 2], &[1, 2]]));
+        // Indices that would have more lanes than the data.
+        let wrong = Named { batches: 0, selected: &(1..2), entries: 1, lanes: true };
+        assert!(!takes(wrong, [&[1, 1, 2], &[1, 2, 2], &[1, 1, 4]]));
     }
 
     #[test]

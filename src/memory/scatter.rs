@@ -136,10 +136,10 @@ impl<'a> Scattering<'a> {
             return Ok(true);
         };
         assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
-        // Indices need no check in advance where a plan has checked them; where there are so few that all
-        // are resolved before the first write; and of those that have one update each where the target
-        // may be discarded, so that they are checked when they are resolved, while the others are cheap
-        // to check. Under policies that refuse none, single updates take less time once all are checked.
+        // Indices are checked in advance, after which any policy is `Refuse`, but for those of a plan; those
+        // of a single chunk, all of which are resolved before the first write; under `Refuse`, those that
+        // have one update each where the target may be discarded; and under other policies, those that
+        // serve several updates, which gain nothing by it.
         let one_update_each = || walk.loops.iter().all(|level| level.step.indices != 0);
         let pays = match policy {
             Policy::Refuse => untouched || !one_update_each(),

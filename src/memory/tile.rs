@@ -328,7 +328,9 @@ pub(super) trait Kernel: Sync {
     /// # Safety
     /// That of [`run`](Self::run), for the listed array.
     #[allow(unsafe_code)]
-    unsafe fn fill(&self, _: &Tile<'_>) {}
+    unsafe fn fill(&self, _: &Tile<'_>) {
+        unreachable!("a kernel that drops what indices select nothing for");
+    }
 
     /// The kernel that does the same with [`Planned`] elements, if there is one.
     fn planned(&self) -> Option<PlannedFn> {

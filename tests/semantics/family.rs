@@ -337,7 +337,6 @@ fn one_value() {
     assert!(data.scatter(&[0, 1, 0], &array![7], 0).is_err());
 }
 
-/// Subtracts in order; integers wrap; bool is XOR; ONNX's names are read.
 /// In place, an element that no index selects is the one that it was, however many indices there are.
 #[test]
 fn unselected_elements_are_not_cloned() {
@@ -356,6 +355,7 @@ fn unselected_elements_are_not_cloned() {
     }
 }
 
+/// Subtracts in order; integers wrap; bool is XOR; ONNX's names are read.
 #[test]
 fn sub() {
     let parsed = ["sub", "add", "mul"].map(str::parse::<Reduction>);

@@ -28,14 +28,15 @@ impl Run<'_> {
         list_gaps(chunk, buffers);
         let row = self.walk.inner.len.saturating_mul(self.size);
         if gaps == Gaps::Overwritten && row <= OVERWRITTEN {
-            close(buffers);
+            close(chunk, buffers);
         } else {
             keep(chunk, buffers, &SOMEWHERE);
         }
         self.shared(chunk, buffers, part);
         let places = buffers.scratch.values();
-        let gaps = (places, Places::Each(places));
-        let mut tile = Tile { offsets: gaps.0, places: gaps.1, ..self.tile_of(chunk, part) };
+        // `fill` reads no offset: these tell how many there are.
+        let places_only = self.tile_of(chunk, part);
+        let mut tile = Tile { offsets: places, places: Places::Each(places), ..places_only };
         // SAFETY: as in `tile`; the kernel uses no offset.
         #[allow(unsafe_code)]
         self.each_shared(&mut tile, part, |tile| unsafe { self.kernel.fill(tile) });
@@ -62,7 +63,9 @@ fn list_gaps(chunk: &Chunk, buffers: &mut Buffers<'_>) {
 }
 
 /// Lets entries that select nothing select what the first other entry does; without any, none is left.
-fn close(buffers: &mut Buffers<'_>) {
+fn close(chunk: &mut Chunk, buffers: &mut Buffers<'_>) {
+    // What they select is not evenly spaced, even in a run that reads one index.
+    *chunk = Chunk { gaps: false, offset_step: 0, tiles: None, ..*chunk };
     let offsets = buffers.offsets.values_mut();
     match offsets.iter().copied().find(|offset| *offset != NOWHERE) {
         Some(other) => {

@@ -1,9 +1,12 @@
 //! Parts make up the whole, for all small walks.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::part::{Cut, Part, shares, targets};
 use super::runs::chunks;
 use super::{Indices, Kernel, Policy, Run, Tile, short_run, unit};
-use crate::memory::indices::CHUNK;
+use crate::memory::indices::{CHUNK, NOWHERE};
+use crate::memory::tile::Gaps;
 use crate::memory::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk, iterations};
 use crate::sync::AtomicBool;
 
@@ -162,5 +165,65 @@ fn segments_end_where_the_target_changes() {
                 |&end: &usize| end == 0 || end == entries.len || targets[end - 1] != targets[end];
             assert_eq!(Some(run.segment_start(entry)), (entry..=entries.len).find(ends), "{ids:?}");
         }
+    }
+}
+
+/// A kernel that finds out whether entries are as evenly spaced as a tile says.
+struct Spaced(AtomicUsize);
+
+#[allow(unsafe_code)]
+impl Kernel for Spaced {
+    unsafe fn run(&self, tile: &Tile<'_>) {
+        let even = (0..).zip(tile.offsets).all(|(k, &offset): (isize, _)| {
+            offset == tile.offsets[0].wrapping_add(k.wrapping_mul(tile.offset_step))
+        });
+        assert!(tile.offset_step == 0 || even, "{tile:?}");
+        assert!(!tile.offsets.contains(&NOWHERE));
+        self.0.fetch_add(tile.offsets.len(), Ordering::Relaxed);
+    }
+
+    fn gaps(&self) -> Gaps {
+        Gaps::Overwritten
+    }
+
+    unsafe fn fill(&self, _: &Tile<'_>) {}
+}
+
+/// Runs of which each reads one index are tiles of their own, unless one of the indices selects nothing:
+/// what its run is made to select instead is not evenly spaced, and may not be taken for it.
+#[test]
+fn runs_with_gaps_are_not_evenly_spaced() {
+    const RUN: usize = 20;
+    for (ids, gaps) in [([0_i64, 1, 2], false), ([0, 5, 2], true), ([7, 1, 2], true)] {
+        let array = ndarray::ArrayView1::from(&ids);
+        let level = |len, selected, indices, listed| Loop {
+            len,
+            step: Offsets { selected, indices, listed },
+            entries: indices != 0,
+        };
+        let run = RUN as isize;
+        let loops = [level(3, 0, 8, 32 * run), level(RUN, 8, 0, 32), level(4, 800, 0, 8)];
+        let axis = Component { len: 3, step: 8 * run, at: 0 };
+        let components = [axis].into_iter().collect();
+        let walk = Walk::new(loops.into_iter().collect(), components, Order::Listed(8)).0;
+        assert_eq!(walk.nest().len(), 2);
+        let kernel = Spaced(AtomicUsize::new(0));
+        let run = Run {
+            walk: &walk,
+            indices: Some(&Indices::of(&array)),
+            policy: Policy::Skip,
+            selected: std::ptr::null_mut(),
+            listed: std::ptr::null_mut(),
+            size: 8,
+            kernel: &kernel,
+            outside: &AtomicBool::new(false),
+        };
+        // SAFETY: the kernel accesses neither array.
+        #[allow(unsafe_code)]
+        unsafe {
+            run.run(Cut::WHOLE);
+        }
+        let copied = kernel.0.into_inner();
+        assert!(copied == 3 * RUN || (gaps && copied == 2 * RUN), "{copied} entries of {ids:?}");
     }
 }

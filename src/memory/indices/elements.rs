@@ -35,7 +35,7 @@ pub(in crate::memory) struct Single {
     pub(in crate::memory) action: Action,
     /// If more than this part (numerator and denominator) of the indices in a sample repeat the one before,
     /// the kernel that runs chunk by chunk is faster: it combines the updates of a target with each other
-    /// first, where an action on the same element would wait for the one before.
+    /// first, where an action on the same element would wait for the one before. `None`: it never is.
     pub(in crate::memory) waits: Option<[usize; 2]>,
 }
 
@@ -153,8 +153,8 @@ pub(in crate::memory) struct Elements<'e> {
 pub(in crate::memory) struct Prefetch {
     pub(in crate::memory) selected: Ahead,
     /// How far ahead of their use indices, listed elements and what short runs select are prefetched, in
-    /// bytes, if that pays. Of other lanes `selected` is the distance from one to where the next one
-    /// selects.
+    /// bytes, if that pays. Of other lanes `selected` is the distance from where a lane selects to where
+    /// what the next lane selects among begins.
     pub(in crate::memory) lists: Option<Offsets>,
     /// The number of bytes of what the next lane selects that are prefetched with each block of indices,
     /// if `lists` are: all of it, piece by piece.

@@ -222,7 +222,7 @@ fn lists_at_once(loops: &[Loop], keys: SortKeys<'_>) -> Option<(usize, usize)> {
 }
 
 /// Tiles the rows of a gather along an axis within a part of a cache line, each entry of which selects a
-/// matrix that kernels transpose, of every few elements of the same lines; `None` if there are few rows.
+/// matrix that kernels transpose, in the same cache lines as the others; `None` if there are few rows.
 ///
 /// ```text
 /// for tile in rows by 256              instead of        for i in rows

@@ -13,8 +13,8 @@ use crate::threshold::threshold;
 /// The most memory for slots, in numbers of 16 bytes.
 const NUMBERS: usize = threshold(256, 16);
 
-/// Runs the reduction if few elements of the target are evenly spaced. Before anything is written, returns
-/// false if an index is refused, and `None` if one selects nothing or if there are too many elements.
+/// Runs the reduction if the target has few elements, evenly spaced. Otherwise returns `None`, as it does,
+/// before anything is written, if an index selects nothing; and false if one is refused.
 ///
 /// # Safety
 /// The kernels are those of the elements of these arrays, which may be read; nothing else uses the target,
@@ -27,7 +27,7 @@ pub(in crate::memory) unsafe fn fold_few(
     (reduction, init): (Reduction, bool),
 ) -> Option<bool> {
     let (target, all, size) = few.target()?;
-    let extent = Extent { updates: few.entries(), rows: false, bits: size as u32 * 8 };
+    let extent = Extent { updates: few.count(), rows: false, bits: size as u32 * 8 };
     let wide = kernels.wide(reduction, extent).expect(HAS_KERNELS);
     if all.len.checked_mul(wide.slot)? > size_of::<u128>() * NUMBERS {
         return None;

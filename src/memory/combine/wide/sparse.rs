@@ -196,8 +196,8 @@ struct Buffers<K> {
     marks: Marks,
     /// Updates whose targets have others.
     others: Vec<K>,
-    /// The offset of the indices whose updates were collected and sorted last, if they are all of those of
-    /// some lanes, and the number of updates that are the only ones of their targets.
+    /// The offset of the indices whose updates were collected and sorted last, if they are those of a whole
+    /// batch, and the number of updates that are the only ones of their targets.
     sorted: Option<(isize, usize)>,
     touched: TouchedBuffers,
 }
@@ -313,7 +313,8 @@ impl<'s> Sparse<'s> {
                 let lanes = Loop { len: batch.min(beside.len - first), ..beside };
                 let piece = parallel::share(row.len, pieces, piece);
                 let row = Loop { len: piece.len(), ..row };
-                let sorted = buffers.sorted.filter(|sorted| sorted.0 == at.indices && shares == 1);
+                let whole = lanes.len == batch && shares == 1;
+                let sorted = buffers.sorted.filter(|sorted| whole && sorted.0 == at.indices);
                 let singles = match sorted {
                     Some((_, singles)) => singles,
                     None if !self.collect(at, lanes, &mut buffers.collect) => {
@@ -321,7 +322,7 @@ impl<'s> Sparse<'s> {
                     }
                     None => self.sort(&mut buffers),
                 };
-                buffers.sorted = (lanes.len == batch).then_some((at.indices, singles));
+                buffers.sorted = whole.then_some((at.indices, singles));
                 if outside.load(Ordering::Relaxed) {
                     return;
                 }
