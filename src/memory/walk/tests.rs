@@ -324,7 +324,7 @@ fn rows_of_elements_that_wait_for_each_other_run_outside_entries() {
 
 /// The list of few entries of a gather is joined with those of the loop around, which follow it.
 #[test]
-#[cfg(not(small_thresholds))]
+#[cfg(not(any(miri, small_thresholds)))]
 fn few_entries_are_joined_with_the_loop_around() {
     // `output[a, b, i, k] = data[a, b, i, indices[k]]` of a transposed array.
     let nest = |lanes: usize, entries: usize, [apart, gap]: [isize; 2], order| {
