@@ -1,6 +1,6 @@
 //! All walks over a few small loops, compared with plain nested loops in row-major order.
 
-#[cfg(not(small_thresholds))]
+#[cfg(not(any(miri, small_thresholds)))]
 use super::tiling::lines::LINE;
 use super::{
     Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, is_inside, iterations, merge,
@@ -191,7 +191,7 @@ fn cursors_go_where_loops_go() {
 
 /// How many lines of the listed array a tile uses, far from each other, where entries select among
 /// `among` rows of `row` elements of 8 bytes in each column of a transposed array; 1 without tiles.
-#[cfg(not(small_thresholds))]
+#[cfg(not(any(miri, small_thresholds)))]
 fn lines_of_a_tile([columns, among, row]: [usize; 3], entries: usize, order: Order) -> usize {
     let (list, row_step) = (8 * columns as isize, 8 * row as isize);
     let level = |len: usize, selected, listed| {
@@ -213,7 +213,7 @@ fn lines_of_a_tile([columns, among, row]: [usize; 3], entries: usize, order: Ord
 /// Entries that select in the same cache lines run within tiles, unless these would list in too many
 /// lines.
 #[test]
-#[cfg(not(small_thresholds))]
+#[cfg(not(any(miri, small_thresholds)))]
 fn entries_share_the_lines_of_a_tile() {
     for order in [Order::Selected(8), Order::Listed(8)] {
         let lines = |entries| lines_of_a_tile([100_000, 6, 4], entries, order);
@@ -233,7 +233,7 @@ fn entries_share_the_lines_of_a_tile() {
 /// Lists of the output are written side by side where they come from the same cache lines, unless these
 /// are too many, or stay cached.
 #[test]
-#[cfg(not(small_thresholds))]
+#[cfg(not(any(miri, small_thresholds)))]
 fn lists_share_the_lines_of_a_tile() {
     let lines = |columns, entries| lines_of_a_tile([columns, 2, 2], entries, Order::Listed(8));
     assert_eq!(lines(100_000, 11), 22);
@@ -243,7 +243,7 @@ fn lists_share_the_lines_of_a_tile() {
 
 /// The step in the selected and in the listed array of the loop that runs innermost of `loops`, given by
 /// length, these two steps, and whether they are over entries or read indices of their own.
-#[cfg(not(small_thresholds))]
+#[cfg(not(any(miri, small_thresholds)))]
 fn innermost(
     loops: &[(usize, isize, isize, Option<bool>)],
     [among, apart]: [usize; 2],
@@ -262,7 +262,7 @@ fn innermost(
 
 /// Columns a few sets of L1 apart are not selected in by turns: rows of the list are tiled instead.
 #[test]
-#[cfg(not(small_thresholds))]
+#[cfg(not(any(miri, small_thresholds)))]
 fn columns_that_share_sets_run_outside_rows() {
     // `target[c, r] += updates[r, c]`, where a column is `apart` bytes from the next.
     let inner = |apart: isize, order| {
@@ -288,7 +288,7 @@ fn columns_that_share_sets_run_outside_rows() {
 
 /// Elements with indices of their own that select, or are listed, a few sets of L1 apart.
 #[test]
-#[cfg(not(small_thresholds))]
+#[cfg(not(any(miri, small_thresholds)))]
 fn lanes_that_share_sets_run_inside_entries() {
     let order = Order::Selected(0);
     // `target[indices[l, k], l] += updates[l, k]`
@@ -310,7 +310,7 @@ fn lanes_that_share_sets_run_inside_entries() {
 
 /// Reductions of rows whose elements are a multiple of 4096 bytes apart run lane by lane.
 #[test]
-#[cfg(not(small_thresholds))]
+#[cfg(not(any(miri, small_thresholds)))]
 fn rows_of_elements_that_wait_for_each_other_run_outside_entries() {
     let inner = |apart, entry| {
         let loops = [(14, apart, 8, None), (2000, 0, entry, Some(true))];
