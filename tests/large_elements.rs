@@ -70,18 +70,6 @@ unsafe fn stamp<const N: usize>(bytes: *mut [u8; N], value: u32) {
 #[derive(Clone, Copy)]
 struct Plain<const N: usize>([u8; N]);
 
-impl<const N: usize> Large for Plain<N> {
-    #[allow(unsafe_code)]
-    unsafe fn make(place: *mut Self, value: u32) {
-        // SAFETY: the caller's promise.
-        unsafe { stamp(&raw mut (*place).0, value) };
-    }
-
-    fn value(&self) -> u32 {
-        stamped(&self.0)
-    }
-}
-
 /// The same, cloned by code of its own.
 struct Cloned<const N: usize>([u8; N]);
 
@@ -91,17 +79,22 @@ impl<const N: usize> Clone for Cloned<N> {
     }
 }
 
-impl<const N: usize> Large for Cloned<N> {
-    #[allow(unsafe_code)]
-    unsafe fn make(place: *mut Self, value: u32) {
-        // SAFETY: the caller's promise.
-        unsafe { stamp(&raw mut (*place).0, value) };
-    }
+macro_rules! large {
+    ($($bytes:ident)*) => {$(
+        impl<const N: usize> Large for $bytes<N> {
+            #[allow(unsafe_code)]
+            unsafe fn make(place: *mut Self, value: u32) {
+                // SAFETY: the caller's promise.
+                unsafe { stamp(&raw mut (*place).0, value) };
+            }
 
-    fn value(&self) -> u32 {
-        stamped(&self.0)
-    }
+            fn value(&self) -> u32 {
+                stamped(&self.0)
+            }
+        }
+    )*};
 }
+large!(Plain Cloned);
 
 /// Bytes beside something that must be dropped.
 struct Owner<const N: usize> {

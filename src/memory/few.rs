@@ -139,12 +139,13 @@ impl<'a> Few<'a> {
         }
         let all = lane.within(entries[0])?.within(batches[0])?;
         let places = lanes[1].within(entries[1])?.within(batches[1])?;
-        let steps = |[selected, listed]: [Block; 2], len: usize, [from, to]: [usize; 2]| Steps {
-            len,
-            selected: if len == 1 { from as isize } else { selected.step },
-            listed: if len == 1 { to as isize } else { listed.step },
+        let step =
+            |block: Block, size: usize| if block.len == 1 { size as isize } else { block.step };
+        let steps = |[selected, listed]: [Block; 2]| Steps {
+            len: listed.len,
+            selected: step(selected, data.size()),
+            listed: step(listed, list.size()),
         };
-        let sizes = [data.size(), list.size()];
         Some(Few {
             policy,
             selected,
@@ -158,8 +159,8 @@ impl<'a> Few<'a> {
             index_step: all.step,
             number_step: numbers.step,
             place_step: places.step,
-            around: steps(around, around[1].len, sizes),
-            row: steps(row, row[1].len, sizes),
+            around: steps(around),
+            row: steps(row),
             size: list.size(),
         })
     }

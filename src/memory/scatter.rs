@@ -145,12 +145,11 @@ impl<'a> Scattering<'a> {
             Policy::Refuse => untouched || !one_update_each(),
             _ => one_update_each(),
         };
-        let skips_check = !pays
-            || self.indices.positions().is_some()
-            || (self.how.writes_after_resolving() && self.is_chunk(walk));
-        let checked =
-            if skips_check { None } else { self.indices.checked(walk, self.how.uses_order()) };
-        if !skips_check && checked.is_none() && policy == Policy::Refuse {
+        let checks = pays
+            && self.indices.positions().is_none()
+            && !(self.how.writes_after_resolving() && self.is_chunk(walk));
+        let checked = if checks { self.indices.checked(walk, self.how.uses_order()) } else { None };
+        if checks && checked.is_none() && policy == Policy::Refuse {
             return Ok(false);
         }
         // Under any policy, indices in bounds are their own positions, and used as soon as they are read.

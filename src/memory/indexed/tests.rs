@@ -121,6 +121,18 @@ fn short_loops_are_not_divided() {
     assert_eq!(unit(&[level(300, 1), level(1 << 20, 10)], 2), 1);
 }
 
+/// A kernel along a walk over elements of 8 bytes, which it does not access.
+fn run<'r>(
+    walk: &'r Walk,
+    (indices, policy): (&'r Indices<'r>, Policy),
+    kernel: &'r dyn Kernel,
+    outside: &'r AtomicBool,
+) -> Run<'r> {
+    let nowhere = std::ptr::null_mut();
+    let (selected, listed, size) = (nowhere, nowhere, 8);
+    Run { walk, indices: Some(indices), policy, selected, listed, size, kernel, outside }
+}
+
 /// A kernel that is never run.
 struct Nothing;
 
@@ -145,16 +157,8 @@ fn segments_end_where_the_target_changes() {
         let components = (0..).zip(lens).zip(steps);
         let components = components.map(|((at, &len), step)| Component { len, step, at }).collect();
         let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected(0)).0;
-        let run = Run {
-            walk: &walk,
-            indices: Some(&Indices::of(&array)),
-            policy: Policy::Refuse,
-            selected: std::ptr::null_mut(),
-            listed: std::ptr::null_mut(),
-            size: 8,
-            kernel: &Nothing,
-            outside: &AtomicBool::new(false),
-        };
+        let (indices, outside) = (Indices::of(&array), AtomicBool::new(false));
+        let run = run(&walk, (&indices, Policy::Refuse), &Nothing, &outside);
         let position = |(id, &len): (&i8, &usize)| i64::from(*id).rem_euclid(len as i64);
         let targets: Vec<Vec<_>> = ids
             .chunks(lens.len())
@@ -201,23 +205,15 @@ fn runs_with_gaps_are_not_evenly_spaced() {
             step: Offsets { selected, indices, listed },
             entries: indices != 0,
         };
-        let run = RUN as isize;
-        let loops = [level(3, 0, 8, 32 * run), level(RUN, 8, 0, 32), level(4, 800, 0, 8)];
-        let axis = Component { len: 3, step: 8 * run, at: 0 };
+        let len = RUN as isize;
+        let loops = [level(3, 0, 8, 32 * len), level(RUN, 8, 0, 32), level(4, 800, 0, 8)];
+        let axis = Component { len: 3, step: 8 * len, at: 0 };
         let components = [axis].into_iter().collect();
         let walk = Walk::new(loops.into_iter().collect(), components, Order::Listed(8)).0;
         assert_eq!(walk.nest().len(), 2);
         let kernel = Spaced(AtomicUsize::new(0));
-        let run = Run {
-            walk: &walk,
-            indices: Some(&Indices::of(&array)),
-            policy: Policy::Skip,
-            selected: std::ptr::null_mut(),
-            listed: std::ptr::null_mut(),
-            size: 8,
-            kernel: &kernel,
-            outside: &AtomicBool::new(false),
-        };
+        let (indices, outside) = (Indices::of(&array), AtomicBool::new(false));
+        let run = run(&walk, (&indices, Policy::Skip), &kernel, &outside);
         // SAFETY: the kernel accesses neither array.
         #[allow(unsafe_code)]
         unsafe {

@@ -114,6 +114,27 @@ fn lists(loops: &[Loop], along: usize, axis: &Component) -> usize {
     BLOCK / columns.clamp(COLUMNS, BLOCK / most)
 }
 
+/// How many iterations of each loop a block has, at most. Of the loops along which indices lie nearer than
+/// along that of the lists, it has as many as there is room for.
+fn lens(loops: &[Loop], along: usize, axis: &Component) -> Numbers {
+    let mut lens = Numbers::from_elem(1, loops.len());
+    let step = loops[along].step.indices.unsigned_abs();
+    let nearer = |level: &Loop| level.step.indices.unsigned_abs() < step;
+    let (near, rest): (Numbers, Numbers) = (0..loops.len())
+        .rev()
+        .filter(|&number| number != along)
+        .partition(|&number| nearer(&loops[number]));
+    let beside = near.iter().map(|&number| loops[number].len).product::<usize>();
+    let lists = lists(loops, along, axis) / beside;
+    lens[along] = loops[along].len.min(lists.max(LINE.div_ceil(step))).min(BLOCK);
+    let mut room = BLOCK / lens[along];
+    for number in near.into_iter().chain(rest) {
+        lens[number] = loops[number].len.min(room);
+        room /= lens[number];
+    }
+    lens
+}
+
 /// Makes blocks of the same loop as long as each other, and shorter until there are as many for threads to
 /// share as there are `parts`, or until they would be short. Returns how many there are: of a scatter,
 /// threads share no loop over entries, and rather read the same lines than wait for each other.
@@ -150,21 +171,7 @@ impl Blocks {
             return None;
         }
         let (loops, along) = across(walk, order)?;
-        let mut lens = Numbers::from_elem(1, loops.len());
-        let step = loops[along].step.indices.unsigned_abs();
-        let nearer = |level: &Loop| level.step.indices.unsigned_abs() < step;
-        let (near, rest): (Numbers, Numbers) = (0..loops.len())
-            .rev()
-            .filter(|&number| number != along)
-            .partition(|&number| nearer(&loops[number]));
-        let beside = near.iter().map(|&number| loops[number].len).product::<usize>();
-        let lists = lists(&loops, along, &walk.components[0]) / beside;
-        lens[along] = loops[along].len.min(lists.max(LINE.div_ceil(step))).min(BLOCK);
-        let mut room = BLOCK / lens[along];
-        for number in near.into_iter().chain(rest) {
-            lens[number] = loops[number].len.min(room);
-            room /= lens[number];
-        }
+        let mut lens = lens(&loops, along, &walk.components[0]);
         let cost = Cost::of_near(iterations(&loops)).times(2);
         let parts = parallel::parts(cost).min(threads);
         let units = divide(&loops, &mut lens, parts, order);

@@ -251,8 +251,8 @@ fn tile_matrices(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Option<
     if !(alone && lines && matrix) || row.len < 2 * len || keys.selected(&row) > LINE / 4 {
         return None;
     }
-    let entries = loops.remove(at);
-    loops.retain(|level| *level != row && *level != column);
+    let entries = loops[at];
+    loops.retain(|level| ![entries, row, column].contains(level));
     let tiling = Tiling::push(loops, row, &[entries], len);
     loops.push(column);
     Some(tiling)

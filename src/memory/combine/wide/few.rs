@@ -13,8 +13,9 @@ use crate::threshold::threshold;
 /// The most memory for slots, in numbers of 16 bytes.
 const NUMBERS: usize = threshold(256, 16);
 
-/// Runs the reduction if the target has few elements, evenly spaced. Otherwise returns `None`, as it does,
-/// before anything is written, if an index selects nothing; and false if one is refused.
+/// Runs the reduction if the target has few elements, evenly spaced, and returns true. Nothing is written
+/// where it returns false, since an index is refused, or `None`, since one selects nothing or the target is
+/// another one.
 ///
 /// # Safety
 /// The kernels are those of the elements of these arrays, which may be read; nothing else uses the target,

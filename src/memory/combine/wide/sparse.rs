@@ -356,12 +356,8 @@ impl<'s> Sparse<'s> {
     fn sort<K: Key>(&self, buffers: &mut Buffers<K>) -> usize {
         let Buffers { collect, marks, others, .. } = buffers;
         let mixed = self.once.is_some() && (self.row.len == 1 || self.row.len >= BLOCK);
-        match collect.pending.lock() {
-            Ok(mut pending) => {
-                marks.singles(&mut pending.keys, mixed.then_some(others), collect.bits)
-            }
-            Err(_) => 0,
-        }
+        let Ok(pending) = collect.pending.get_mut() else { return 0 };
+        marks.singles(&mut pending.keys, mixed.then_some(others), collect.bits)
     }
 
     /// Reduces the updates of lanes, or of a piece of a row of them, that were collected and sorted, the
