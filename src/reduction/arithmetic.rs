@@ -10,12 +10,11 @@ use crate::memory::{
 
 /// The arithmetic of reductions of elements of one type.
 pub(crate) trait Arithmetic: Copy + Send + Sync + 'static {
-    /// The type in which sums, differences and products accumulate.
-    type Wide: Copy + Send + Sync + 'static;
     /// A type whose sums, differences and products have the same bits as those of this type, if
     /// `NARROW`: signed integers share the kernels of unsigned ones.
     type Ring: Arithmetic + Twin<Self>;
-    /// Whether `Wide` is the type itself, so that a target can be its own accumulator.
+    /// Whether sums, differences and products accumulate in the type itself, so that a target can be its own
+    /// accumulator.
     const NARROW: bool;
     /// Whether sums, products, minima and maxima have the same bits in any order of updates, and in
     /// any grouping.
@@ -28,19 +27,17 @@ pub(crate) trait Arithmetic: Copy + Send + Sync + 'static {
     const SIGNIFICANT: Option<Significant> = None;
     /// The functions that divide sums of this type by counts, where that makes means.
     const QUOTIENTS: Option<Quotients> = None;
-    const ZERO: Self::Wide;
-    const ONE: Self::Wide;
+    const ZERO: Self;
+    const ONE: Self;
     /// The identity of `greatest`: no element is less.
     const LEAST: Self;
     /// The identity of `least`: no element is greater.
     const GREATEST: Self;
     /// Whether the reduction is defined for the type.
     fn supports(reduction: Reduction) -> bool;
-    fn widen(self) -> Self::Wide;
-    fn narrow(wide: Self::Wide) -> Self;
-    fn add(sum: Self::Wide, update: Self) -> Self::Wide;
-    fn sub(difference: Self::Wide, update: Self) -> Self::Wide;
-    fn mul(product: Self::Wide, update: Self) -> Self::Wide;
+    fn add(self, update: Self) -> Self;
+    fn sub(self, update: Self) -> Self;
+    fn mul(self, update: Self) -> Self;
     /// The minimum; of equal values `self`, and a NaN once there is one.
     fn least(self, update: Self) -> Self;
     /// The maximum; of equal values `self`, and a NaN once there is one.
@@ -68,7 +65,6 @@ macro_rules! element {
 /// The items that all integers share; sums, differences and products wrap.
 macro_rules! wrapping_integer {
     ($int:ty, $unsigned:ty) => {
-        type Wide = $int;
         type Ring = $unsigned;
         const NARROW: bool = true;
         const ANY_ORDER: bool = true;
@@ -81,24 +77,16 @@ macro_rules! wrapping_integer {
             true
         }
         #[inline(always)]
-        fn sub(difference: $int, update: $int) -> $int {
-            difference.wrapping_sub(update)
+        fn sub(self, update: $int) -> $int {
+            self.wrapping_sub(update)
         }
         #[inline(always)]
-        fn widen(self) -> $int {
-            self
+        fn add(self, update: $int) -> $int {
+            self.wrapping_add(update)
         }
         #[inline(always)]
-        fn narrow(wide: $int) -> $int {
-            wide
-        }
-        #[inline(always)]
-        fn add(sum: $int, update: $int) -> $int {
-            sum.wrapping_add(update)
-        }
-        #[inline(always)]
-        fn mul(product: $int, update: $int) -> $int {
-            product.wrapping_mul(update)
+        fn mul(self, update: $int) -> $int {
+            self.wrapping_mul(update)
         }
         #[inline(always)]
         fn least(self, update: $int) -> $int {
@@ -151,7 +139,6 @@ macro_rules! floats {
     ($($float:ty),*) => {$(
         element!($float);
         impl Arithmetic for $float {
-            type Wide = $float;
             type Ring = $float;
             const NARROW: bool = true;
             const ZERO: $float = 0.0;
@@ -165,24 +152,16 @@ macro_rules! floats {
                 true
             }
             #[inline(always)]
-            fn widen(self) -> $float {
-                self
+            fn add(self, update: $float) -> $float {
+                self + update
             }
             #[inline(always)]
-            fn narrow(wide: $float) -> $float {
-                wide
+            fn sub(self, update: $float) -> $float {
+                self - update
             }
             #[inline(always)]
-            fn add(sum: $float, update: $float) -> $float {
-                sum + update
-            }
-            #[inline(always)]
-            fn sub(difference: $float, update: $float) -> $float {
-                difference - update
-            }
-            #[inline(always)]
-            fn mul(product: $float, update: $float) -> $float {
-                product * update
+            fn mul(self, update: $float) -> $float {
+                self * update
             }
             #[inline(always)]
             fn least(self, update: $float) -> $float {
@@ -223,7 +202,6 @@ fn first_nan<A>(is_nan: bool, held: A, update: A) -> A {
 
 element!(bool);
 impl Arithmetic for bool {
-    type Wide = bool;
     type Ring = bool;
     const NARROW: bool = true;
     const ANY_ORDER: bool = true;
@@ -237,24 +215,16 @@ impl Arithmetic for bool {
         reduction != Reduction::Mean
     }
     #[inline(always)]
-    fn widen(self) -> bool {
-        self
+    fn add(self, update: bool) -> bool {
+        self | update
     }
     #[inline(always)]
-    fn narrow(wide: bool) -> bool {
-        wide
+    fn sub(self, update: bool) -> bool {
+        self ^ update
     }
     #[inline(always)]
-    fn add(sum: bool, update: bool) -> bool {
-        sum | update
-    }
-    #[inline(always)]
-    fn sub(difference: bool, update: bool) -> bool {
-        difference ^ update
-    }
-    #[inline(always)]
-    fn mul(product: bool, update: bool) -> bool {
-        product & update
+    fn mul(self, update: bool) -> bool {
+        self & update
     }
     #[inline(always)]
     fn least(self, update: bool) -> bool {
@@ -288,12 +258,11 @@ macro_rules! halves {
     ($($half:ty),*) => {$(
         element!($half);
         impl Arithmetic for $half {
-            type Wide = f32;
             type Ring = $half;
             const NARROW: bool = false;
             const WIDE: Widely = half::<$half>;
-            const ZERO: f32 = 0.0;
-            const ONE: f32 = 1.0;
+            const ZERO: $half = <$half>::ZERO;
+            const ONE: $half = <$half>::ONE;
             const LEAST: $half = <$half>::NEG_INFINITY;
             const GREATEST: $half = <$half>::INFINITY;
 
@@ -301,24 +270,16 @@ macro_rules! halves {
                 true
             }
             #[inline(always)]
-            fn widen(self) -> f32 {
-                self.to_f32()
+            fn add(self, update: $half) -> $half {
+                self + update
             }
             #[inline(always)]
-            fn narrow(wide: f32) -> $half {
-                <$half>::from_f32(wide)
+            fn sub(self, update: $half) -> $half {
+                self - update
             }
             #[inline(always)]
-            fn add(sum: f32, update: $half) -> f32 {
-                sum + update.to_f32()
-            }
-            #[inline(always)]
-            fn sub(difference: f32, update: $half) -> f32 {
-                difference - update.to_f32()
-            }
-            #[inline(always)]
-            fn mul(product: f32, update: $half) -> f32 {
-                product * update.to_f32()
+            fn mul(self, update: $half) -> $half {
+                self * update
             }
             #[inline(always)]
             fn least(self, update: $half) -> $half {
@@ -343,7 +304,6 @@ macro_rules! complex {
     ($($float:ty),*) => {$(
         element!(num_complex::Complex<$float>);
         impl Arithmetic for num_complex::Complex<$float> {
-            type Wide = Self;
             type Ring = Self;
             const NARROW: bool = true;
             const ZERO: Self = Self::new(0.0, 0.0);
@@ -358,24 +318,16 @@ macro_rules! complex {
                 !matches!(reduction, Reduction::Min | Reduction::Max)
             }
             #[inline(always)]
-            fn widen(self) -> Self {
-                self
+            fn add(self, update: Self) -> Self {
+                self + update
             }
             #[inline(always)]
-            fn narrow(wide: Self) -> Self {
-                wide
+            fn sub(self, update: Self) -> Self {
+                self - update
             }
             #[inline(always)]
-            fn add(sum: Self, update: Self) -> Self {
-                sum + update
-            }
-            #[inline(always)]
-            fn sub(difference: Self, update: Self) -> Self {
-                difference - update
-            }
-            #[inline(always)]
-            fn mul(product: Self, update: Self) -> Self {
-                product * update
+            fn mul(self, update: Self) -> Self {
+                self * update
             }
             // Never called: `supports` excludes minima and maxima.
             fn least(self, _update: Self) -> Self {

@@ -290,18 +290,14 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
             planned = Some(sum_planned::<A::Ring> as PlannedFn);
             // A sum of integers takes one cycle, so that waiting for the one before costs nothing.
             let waits = WAITS.filter(|_| !A::ANY_ORDER);
-            single = singly!(1 | 2 | 4 | 8, A::Ring, waits, |held, update| {
-                A::narrow(A::add(held.widen(), update))
-            });
-            run!(A::Ring, |held: A, update| A::narrow(A::add(held.widen(), update)))
+            single = singly!(1 | 2 | 4 | 8, A::Ring, waits, A::add);
+            run!(A::Ring, A::add)
         }
-        Reduction::Sub => run!(A::Ring, |held: A, update| A::narrow(A::sub(held.widen(), update))),
+        Reduction::Sub => run!(A::Ring, A::sub),
         Reduction::Prod => {
             let waits = WAITS.filter(|_| !A::ANY_ORDER);
-            single = singly!(1 | 2 | 4 | 8, A::Ring, waits, |held, update| {
-                A::narrow(A::mul(held.widen(), update))
-            });
-            run!(A::Ring, |held: A, update| A::narrow(A::mul(held.widen(), update)))
+            single = singly!(1 | 2 | 4 | 8, A::Ring, waits, A::mul);
+            run!(A::Ring, A::mul)
         }
         Reduction::None => return None,
     };
@@ -327,7 +323,7 @@ pub(super) fn functions<A: Arithmetic>(reduction: Reduction) -> Option<(TileFn, 
 #[allow(unsafe_code)]
 unsafe fn sum_planned<A: Arithmetic>(planned: &Planned<'_>) {
     // SAFETY: the caller's promise.
-    unsafe { apply_planned::<A>(planned, |held, update| A::narrow(A::add(held.widen(), update))) }
+    unsafe { apply_planned::<A>(planned, A::add) }
 }
 
 /// The kernel that writes the identity of a reduction.
@@ -335,8 +331,8 @@ fn start<A: Arithmetic>(reduction: Reduction) -> Option<Set> {
     Some(Set::to(match reduction {
         Reduction::Min => A::GREATEST,
         Reduction::Max => A::LEAST,
-        Reduction::Prod => A::narrow(A::ONE),
-        Reduction::Sum | Reduction::Sub | Reduction::Mean => A::narrow(A::ZERO),
+        Reduction::Prod => A::ONE,
+        Reduction::Sum | Reduction::Sub | Reduction::Mean => A::ZERO,
         Reduction::None => return None,
     }))
 }
