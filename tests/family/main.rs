@@ -7,6 +7,7 @@ mod examples;
 mod folds;
 mod forms;
 mod formulas;
+mod gaps;
 mod nothing;
 mod onnx;
 mod packed;

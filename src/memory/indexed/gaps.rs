@@ -16,30 +16,53 @@ const SOMEWHERE: Range<isize> = NOWHERE + 1..isize::MAX;
 /// Bytes of a row up to which it is copied for all entries, and overwritten where an index selects nothing.
 const OVERWRITTEN: usize = threshold(64, 8);
 
+/// One of so many entries selects nothing, at most, where the others are run up to each such entry.
+const FEW: usize = threshold(16, 4);
+
 impl Run<'_> {
     /// Runs the entries of a chunk of which some select nothing.
     #[inline(never)]
     pub(super) fn with_gaps(&self, chunk: &mut Chunk, buffers: &mut Buffers<'_>, part: &Part) {
         let gaps = self.kernel.gaps();
         if gaps == Gaps::Dropped {
-            keep(chunk, buffers, &SOMEWHERE);
-            return self.shared(chunk, buffers, part);
+            return self.without_gaps(chunk, buffers, part);
         }
+        let places_only = self.tile_of(chunk, part);
         list_gaps(chunk, buffers);
         let row = self.walk.inner.len.saturating_mul(self.size);
         if gaps == Gaps::Overwritten && row <= OVERWRITTEN {
             close(chunk, buffers);
+            self.shared(chunk, buffers, part);
         } else {
-            keep(chunk, buffers, &SOMEWHERE);
+            self.without_gaps(chunk, buffers, part);
         }
-        self.shared(chunk, buffers, part);
         let places = buffers.scratch.values();
         // `fill` reads no offset: these tell how many there are.
-        let places_only = self.tile_of(chunk, part);
         let mut tile = Tile { offsets: places, places: Places::Each(places), ..places_only };
         // SAFETY: as in `tile`; the kernel uses no offset.
         #[allow(unsafe_code)]
         self.each_shared(&mut tile, part, |tile| unsafe { self.kernel.fill(tile) });
+    }
+
+    /// Runs those entries of a chunk that select something: together, or, if few do not and kernels
+    /// transpose what is evenly spaced, up to each that does not.
+    fn without_gaps(&self, chunk: &mut Chunk, buffers: &mut Buffers<'_>, part: &Part) {
+        let (inner, offsets) = (self.walk.inner, buffers.offsets.values());
+        let is_gap = |offset: &isize| *offset == NOWHERE;
+        let transposes = inner.len > 1 && inner.step.listed != self.size as isize;
+        let few = || offsets.iter().filter(|offset| is_gap(offset)).count() <= offsets.len() / FEW;
+        let (Some(step), None, true) = (chunk.place_step, chunk.tiles, transposes && few()) else {
+            keep(chunk, buffers, &SOMEWHERE);
+            return self.shared(chunk, buffers, part);
+        };
+        let tile = Tile { offsets, places: Places::Every(step), ..self.tile_of(chunk, part) };
+        let mut first = 0;
+        for entries in offsets.split(is_gap) {
+            if !entries.is_empty() {
+                self.shared_tile(&mut tile.part(first..first + entries.len()), part);
+            }
+            first += entries.len() + 1;
+        }
     }
 }
 

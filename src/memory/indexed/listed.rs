@@ -120,9 +120,8 @@ impl Run<'_> {
         // array: together, the selected axes are evenly spaced (`Indices::listing`).
         let listed = walk.nest().last().copied().unwrap_or(Loop::ONCE);
         let listed = Component { len: listed.len, step: listed.step.listed, at: 0 };
-        let space = walk.components.iter().map(|axis| axis.len).product();
         let step = walk.components.last().map_or(0, |axis| axis.step);
-        let selected = Component { len: space, step, at: 0 };
+        let selected = Component { len: walk.targets(), step, at: 0 };
         for (entries, targets) in entries.chunks(CHUNK).zip(targets.chunks(CHUNK)) {
             buffers.offsets.clear();
             buffers.places.clear();
@@ -137,11 +136,12 @@ impl Run<'_> {
     }
 }
 
-/// Keeps those entries of a chunk whose offset is in `targets`.
+/// Keeps those entries of a chunk whose offset is in `targets`. If all that are left follow each other,
+/// they stay evenly spaced.
 #[inline(never)]
 pub(super) fn keep(chunk: &mut Chunk, buffers: &mut Buffers<'_>, targets: &Range<isize>) {
-    let count = buffers.offsets.values().len();
-    if let Some(step) = chunk.place_step.take() {
+    let (count, evenly) = (buffers.offsets.values().len(), chunk.place_step.take());
+    if let Some(step) = evenly {
         buffers.places.clear();
         buffers.places.extend_ramp(count, 0, step);
     }
@@ -158,6 +158,12 @@ pub(super) fn keep(chunk: &mut Chunk, buffers: &mut Buffers<'_>, targets: &Range
     buffers.offsets.truncate(kept);
     buffers.places.truncate(kept);
     *chunk = Chunk { gaps: false, offset_step: 0, tiles: None, ..*chunk };
+    if let (Some(step), [first, .., last]) = (evenly, buffers.places.values()) {
+        if last.wrapping_sub(*first) == step.wrapping_mul(kept as isize - 1) {
+            chunk.base.listed = chunk.base.listed.wrapping_add(*first);
+            chunk.place_step = evenly;
+        }
+    }
 }
 
 /// Moves the offsets that are in `targets`, and their places, to the front, four at a time. Returns
