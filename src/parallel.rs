@@ -83,19 +83,29 @@ pub(crate) fn parts(cost: Cost) -> usize {
     if cost.0 < AWAKE { 1 } else { parts_of_large(cost) }
 }
 
-#[inline(never)]
-fn parts_of_large(cost: Cost) -> usize {
-    match threads() {
+/// The same, at most one for each thread: for parts that need memory of their own.
+#[inline]
+pub(crate) fn parts_at_once(cost: Cost) -> usize {
+    match parts(cost) {
         1 => 1,
-        threads => parts_for(cost, threads, awake::follows_call()),
+        parts => parts.min(threads()),
     }
 }
 
-/// The number of parts for several threads, which may be awake.
-fn parts_for(cost: Cost, threads: usize, awake: bool) -> usize {
-    if cost.0 < if awake { AWAKE } else { ASLEEP } {
+/// The number of threads is asked last, since that may start a pool.
+#[inline(never)]
+fn parts_of_large(cost: Cost) -> usize {
+    if cost.0 < if awake::follows_call() { AWAKE } else { ASLEEP } {
         return 1;
     }
+    match threads() {
+        1 => 1,
+        threads => parts_for(cost, threads),
+    }
+}
+
+/// The number of parts for several threads, if it pays to wake them.
+fn parts_for(cost: Cost, threads: usize) -> usize {
     let parts = |least: u64| usize::try_from(cost.0 / least).unwrap_or(usize::MAX);
     // Fewer parts than threads have a thread each. Of more, all threads have as many: of five parts
     // one of two threads would do three.
@@ -206,23 +216,19 @@ fn join(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        ASLEEP, AWAKE, Cost, MIN_PART, MIN_PART_OF_SMALL, PARTS_PER_THREAD, parts_for, share,
-    };
+    use super::{AWAKE, Cost, MIN_PART, MIN_PART_OF_SMALL, PARTS_PER_THREAD, parts_for, share};
 
     /// Parts are not too small, not too many, and all threads have as many, unless some have none.
     #[test]
     fn parts_are_shared_evenly() {
         for threads in 2..20 {
             for cost in (0..3000).map(|k| k * MIN_PART / 16) {
-                for (awake, least) in [(false, ASLEEP), (true, AWAKE)] {
-                    let parts = parts_for(Cost(cost), threads, awake);
-                    assert_eq!(parts > 1, cost >= least);
-                    assert!(parts == 1 || parts as u64 * MIN_PART_OF_SMALL <= cost);
-                    assert!(parts <= threads || parts as u64 * MIN_PART <= cost);
-                    assert!((1..=PARTS_PER_THREAD * threads).contains(&parts));
-                    assert!(parts < threads || parts.is_multiple_of(threads));
-                }
+                let cost = cost.max(AWAKE);
+                let parts = parts_for(Cost(cost), threads);
+                assert!(parts > 1 && parts as u64 * MIN_PART_OF_SMALL <= cost);
+                assert!(parts <= threads || parts as u64 * MIN_PART <= cost);
+                assert!(parts <= PARTS_PER_THREAD * threads);
+                assert!(parts < threads || parts.is_multiple_of(threads));
             }
         }
     }

@@ -9,12 +9,12 @@ use super::copy::stage::is_past;
 use super::copy::{Transfer, Way};
 use super::cpu::{LINE, is_long, is_streamed, of_caches};
 use super::few::{Few, Named};
-use super::indexed::{Cut, Run, is_chunk, unit};
-use super::indices::{CHUNK, Indices};
+use super::indexed::{Cut, Run, SHORT_RUN, is_chunk, unit};
+use super::indices::Indices;
 use super::output::Filled;
 use super::packed::Packed;
 use super::strided::Layout;
-use super::walk::{Axes, Walk};
+use super::walk::{Axes, Walk, with_rest};
 use crate::index::Policy;
 use crate::parallel;
 use crate::sync::AtomicBool;
@@ -38,24 +38,23 @@ impl<'id> Transfer<'_, 'id> {
         if let Some(walk) = axes.finish() {
             assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
             let plain = matches!(self.copier.way, Way::Bytes).then_some(self.copier.size);
+            let mut selection = Selection { indices, policy, untouched };
             if let Some(packed) = Packed::of(walk, indices, self.order(), plain) {
-                return self.gather_packed(packed, &Selection { indices, policy, untouched }, walk);
+                return self.gather_packed(packed, &selection, walk);
             }
             let rest = walk.order(self.order());
-            let mut untouched = untouched;
-            if untouched && policy == Policy::Refuse && rest.is_some() {
+            if rest.is_some() && selection.must_not_write() {
                 // Each walk resolves its own indices only, so all are checked before the first.
                 if !indices.inside(&walk.components) {
                     return None;
                 }
-                untouched = false;
+                selection.untouched = false;
             }
-            let selection = Selection { indices, policy, untouched };
             let copied = |walk: &Walk| {
                 let parts = parallel::parts(walk.cost(self.copier.size));
                 copy(self, Some(&selection), walk, parts)
             };
-            if !copied(walk) || !rest.is_none_or(|rest| copied(&rest)) {
+            if !with_rest(walk, rest.as_deref()).all(copied) {
                 return None;
             }
         }
@@ -64,18 +63,17 @@ impl<'id> Transfer<'_, 'id> {
         #[allow(unsafe_code)]
         Some(unsafe { self.filled() })
     }
-}
 
-impl<'id> Transfer<'_, 'id> {
     /// Runs the gather over a walk of which this is packed. Returns `None` where an index is refused.
     #[inline(never)]
     fn gather_packed(
         &self,
         mut packed: Packed,
-        &Selection { indices, policy, untouched }: &Selection<'_>,
+        selection: &Selection<'_>,
         walk: &Walk,
     ) -> Option<Filled<'id>> {
-        if untouched && policy == Policy::Refuse && !indices.inside(&walk.components) {
+        let Selection { indices, policy, .. } = *selection;
+        if selection.must_not_write() && !indices.inside(&walk.components) {
             return None;
         }
         let outside = AtomicBool::new(false);
@@ -144,12 +142,17 @@ pub(super) struct Selection<'a> {
 }
 
 impl Selection<'_> {
+    /// Whether the output must not have been written to before all indices are known to be in bounds.
+    #[inline]
+    fn must_not_write(&self) -> bool {
+        self.untouched && self.policy == Policy::Refuse
+    }
+
     /// Whether `untouched` is upheld for a walk in `parts` parts. A single part of a single chunk
     /// resolves all indices before it writes; otherwise all indices are checked here.
     #[inline]
     fn upholds_untouched(&self, walk: &Walk, parts: usize) -> bool {
-        !self.untouched
-            || self.policy != Policy::Refuse
+        !self.must_not_write()
             || (parts == 1 && is_chunk(walk.nest()))
             || self.indices.inside(&walk.components)
     }
@@ -224,7 +227,7 @@ fn bands(walk: &Walk) -> usize {
     /// little work for several threads.
     const ROWS: usize = threshold(32, 2);
     // A walk of one chunk then has one band, as `upholds_untouched` needs.
-    const { assert!(2 * BAND * ROWS > CHUNK / 4) };
+    const { assert!(2 * BAND * ROWS > SHORT_RUN) };
     let ([axis], [.., around, band]) = (&walk.components[..], walk.nest()) else { return 1 };
     let column_step = band.step.selected.unsigned_abs();
     let has_columns = column_step != 0 && column_step < axis.step.unsigned_abs();

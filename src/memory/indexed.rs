@@ -55,6 +55,9 @@ pub(super) struct Run<'r> {
 #[allow(unsafe_code)]
 unsafe impl Sync for Run<'_> {}
 
+/// Most entries of a run that is joined to a chunk with others.
+pub(super) const SHORT_RUN: usize = CHUNK / 4;
+
 /// Fewest entries of a run that share an index, for which the run is not joined with others.
 const LONG_RUN: usize = threshold(16, 2);
 
@@ -101,6 +104,16 @@ struct Chunk {
 }
 
 impl Run<'_> {
+    /// Notes that an index is out of bounds which the policy refuses.
+    fn refuse(&self) {
+        self.outside.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether such an index has been found.
+    pub(super) fn is_refused(&self) -> bool {
+        self.outside.load(Ordering::Relaxed)
+    }
+
     /// Runs the whole walk, in this number of parts, which cut this loop.
     ///
     /// # Safety
@@ -156,7 +169,7 @@ impl Run<'_> {
             Some(true) => return false,
             Some(false) => {}
             None => {
-                self.outside.store(true, Ordering::Relaxed);
+                self.refuse();
                 return true;
             }
         }
@@ -244,7 +257,7 @@ impl Run<'_> {
             left -= count;
             buffers.offsets.clear();
             let Some(gaps) = self.resolve(at.indices, &run, count, buffers) else {
-                return self.outside.store(true, Ordering::Relaxed);
+                return self.refuse();
             };
             if run.step.selected != 0 {
                 add_ramp(buffers.offsets.values_mut(), run.step.selected, gaps);
@@ -390,14 +403,13 @@ fn offset_step(run: &Loop) -> isize {
 /// a chunk. Parts of the loops over entries then consist of whole runs.
 fn short_run(nest: &[Loop]) -> Option<(Loop, &[Loop])> {
     let (run, around) = nest.split_last()?;
-    (!around.is_empty() && run.len <= CHUNK / 4).then_some((*run, around))
+    (!around.is_empty() && run.len <= SHORT_RUN).then_some((*run, around))
 }
 
 /// Whether the entries of these loops are one chunk, so that all of them are resolved before the
 /// first is used; this holds even if some of the loops are merged later.
 pub(super) fn is_chunk(nest: &[Loop]) -> bool {
-    // Runs of up to a quarter of a chunk are joined.
-    iterations(nest) <= if nest.len() > 1 { CHUNK / 4 } else { CHUNK }
+    iterations(nest) <= if nest.len() > 1 { SHORT_RUN } else { CHUNK }
 }
 
 /// Number of contiguous entries that are not divided where these loops are cut in `parts` parts:
@@ -405,7 +417,7 @@ pub(super) fn is_chunk(nest: &[Loop]) -> bool {
 /// pieces for each part. Parts that divide the runs of a loop do not join them to chunks.
 pub(super) fn unit(nest: &[Loop], parts: usize) -> usize {
     let Some((run, around)) = short_run(nest) else { return 1 };
-    let most = (CHUNK / 4).min(iterations(nest) / parts.saturating_mul(4));
+    let most = SHORT_RUN.min(iterations(nest) / parts.saturating_mul(4));
     let mut unit = run.len;
     for level in around.iter().rev() {
         if unit * level.len > most {

@@ -26,7 +26,8 @@ pub(super) use sums::{add, add_ramp};
 use super::plan::{Listing, Positions};
 use super::strided::{Layout, Strided};
 use super::walk::{
-    Component, Components, Cursor, Loop, Loops, Offsets, Walk, entries, iterations, merge,
+    Component, Components, Cursor, Loop, Loops, Offsets, Walk, iterations, iterations_over_entries,
+    merge,
 };
 use crate::error::{Error, Result};
 use crate::index::{IndexInteger, Meaning, Policy};
@@ -153,25 +154,29 @@ impl<'a> Indices<'a> {
         unsafe { (self.kind.value)(self.start().wrapping_offset(offset)) }
     }
 
+    /// The positions of a plan, if it was made for the axes of this walk.
+    fn positions_along(&self, walk: &Walk) -> Option<&'a Positions> {
+        let lens = || walk.components.iter().map(|axis| axis.len);
+        self.positions.filter(|positions| positions.are_along(lens()))
+    }
+
     /// The updates of a walk as a plan has listed them by target, for several threads to share.
     /// `None` unless each index is an entry of the walk's only loop over entries.
     pub(super) fn listing(&self, walk: &Walk) -> Option<&'a Listing> {
-        let positions = self.positions?;
+        let positions = self.positions_along(walk)?;
         // Then a target's offset is proportional to its row-major number.
         let even_steps = walk
             .components
             .windows(2)
             .all(|pair| pair[1].step.checked_mul(pair[1].len as isize) == Some(pair[0].step));
-        let same_axes = positions.are_along(walk.components.iter().map(|axis| axis.len));
-        if self.is_one_loop(walk) && even_steps && same_axes { positions.listing() } else { None }
+        if self.is_one_loop(walk) && even_steps { positions.listing() } else { None }
     }
 
     /// The positions of a walk along one axis, if a plan holds them and every index selects
     /// something. `None` unless each index is an entry of the walk's only loop over entries.
     pub(super) fn planned(&self, walk: &Walk) -> Option<&'a [u32]> {
-        let positions = self.positions?;
-        let same_axes = positions.are_along(walk.components.iter().map(|axis| axis.len));
-        if self.is_one_loop(walk) && same_axes { positions.all() } else { None }
+        let positions = self.positions_along(walk)?;
+        if self.is_one_loop(walk) { positions.all() } else { None }
     }
 
     /// Whether a walk has one loop over entries, which reads all indices in the order in which they
@@ -187,10 +192,10 @@ impl<'a> Indices<'a> {
     /// The number of updates that each target of a walk gets, if a plan knows it. `None` unless the
     /// loops over entries read all indices, and all other loops share these.
     pub(super) fn counts(&self, walk: &Walk) -> Option<&'a [u32]> {
-        let positions = self.positions?;
-        let all = entries(&walk.loops) * walk.components.len() == self.layout().len();
-        let same_axes = positions.are_along(walk.components.iter().map(|axis| axis.len));
-        if all && walk.shares_indices() && same_axes { positions.counts().ok() } else { None }
+        let positions = self.positions_along(walk)?;
+        let all =
+            iterations_over_entries(&walk.loops) * walk.components.len() == self.layout().len();
+        if all && walk.shares_indices() { positions.counts().ok() } else { None }
     }
 
     /// The plan that holds these indices, if one does.
@@ -254,20 +259,25 @@ impl<'a> Indices<'a> {
         if few || width < MIN_WIDTH || !layout.is_dense() || self.positions.is_some() {
             return self;
         }
-        let differ = AtomicBool::new(false);
         let row_bytes = width * self.kind.size;
+        let is_same = |row_number: usize| {
+            let lane = self.lane((row_number * row_bytes) as isize, self.kind.size as isize);
+            // SAFETY: the rows are contiguous in the array (`is_dense`), and none is empty
+            // (`MIN_WIDTH`).
+            #[allow(unsafe_code)]
+            unsafe {
+                (self.kind.all_same)(lane, width)
+            }
+        };
+        // No other thread is asked if the first row answers.
+        if !is_same(0) {
+            return self;
+        }
+        let differ = AtomicBool::new(false);
         let parts = parallel::parts(Cost::of_bytes(rows.saturating_mul(row_bytes))).min(rows);
         parallel::run(parts, &|part| {
             for row_number in parallel::share(rows, parts, part) {
-                let lane = Lane {
-                    start: self.start().wrapping_add(row_number * row_bytes),
-                    step: self.kind.size as isize,
-                };
-                // SAFETY: the rows are contiguous in the array (`is_dense`), and none is empty
-                // (`MIN_WIDTH`).
-                #[allow(unsafe_code)]
-                let same = unsafe { (self.kind.all_same)(lane, width) };
-                if !same || differ.load(Ordering::Relaxed) {
+                if !is_same(row_number) || differ.load(Ordering::Relaxed) {
                     return differ.store(true, Ordering::Relaxed);
                 }
             }
@@ -429,7 +439,7 @@ impl<'a> Indices<'a> {
             let number = if tuples { position.last().copied().unwrap_or(0) } else { 0 };
             // SAFETY: the position is within the array, which is not empty; `kind` is that of the
             // elements (the invariant).
-            let index = unsafe { (self.kind.value)(self.start().wrapping_offset(offset)) };
+            let index = unsafe { self.value(offset) };
             if let Some(&len) = lens.get(number) {
                 if !(-(len as i128)..len as i128).contains(&index) {
                     return Error::IndexOutOfBounds {

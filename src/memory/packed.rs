@@ -12,7 +12,7 @@ use self::panels::Panels;
 use super::copy::{Copier, Way};
 use super::indexed::{Cut, Run};
 use super::indices::Indices;
-use super::walk::{Order, Walk};
+use super::walk::{Order, Walk, Walks, with_rest};
 use crate::parallel;
 
 /// What of a walk is packed.
@@ -38,7 +38,7 @@ impl Packed {
         }
         match plain.and_then(|size| Panels::of(walk, size)) {
             Some(panels) => Some(Packed::Lanes(panels)),
-            None => Blocks::of(walk, indices, order, parallel::threads()).map(Packed::Indices),
+            None => Blocks::of(walk, indices, order, parallel::parts_at_once).map(Packed::Indices),
         }
     }
 
@@ -61,14 +61,6 @@ impl Packed {
     }
 }
 
-/// A loop nest, and what tiles leave of it.
-type Walks = (Walk, Option<Box<Walk>>);
-
-/// Each of these.
-fn each(walks: &Walks) -> impl Iterator<Item = &Walk> {
-    std::iter::once(&walks.0).chain(walks.1.as_deref())
-}
-
 /// Copies plain elements of `size` bytes along these walks, as a part of a run.
 ///
 /// # Safety
@@ -77,7 +69,7 @@ fn each(walks: &Walks) -> impl Iterator<Item = &Walk> {
 #[allow(unsafe_code)]
 unsafe fn copy(walks: &Walks, run: &Run<'_>, size: usize, from: *mut u8, to: *mut u8) {
     let copier = Copier { size, way: Way::Bytes };
-    for walk in each(walks) {
+    for walk in with_rest(&walks.0, walks.1.as_deref()) {
         let copied = Run {
             walk,
             indices: None,

@@ -10,7 +10,7 @@ mod split;
 
 use ndarray::{ArrayRef, Dimension};
 
-use super::combine::{self, Divide, Fold, HAS_KERNELS, Kernels, Plain};
+use super::combine::{self, Divide, Fold, HAS_KERNELS, Kernels, Plain, Set, SetCounted};
 use super::copy::{Clones, Copier, Way};
 use super::few::{Few, Named};
 use super::indexed::{Run, is_chunk};
@@ -18,7 +18,7 @@ use super::indices::Indices;
 use super::packed::Packed;
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
-use super::walk::{Axes, Components, Loop, Order, Walk, entries};
+use super::walk::{Axes, Components, Loop, Order, Walk, iterations_over_entries, with_rest};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::reduction::Reduction;
@@ -136,23 +136,13 @@ impl<'a> Scattering<'a> {
             return Ok(true);
         };
         assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
-        // Indices are checked in advance, after which any policy is `Refuse`, but for those of a plan; those
-        // of a single chunk, all of which are resolved before the first write; under `Refuse`, those that
-        // have one update each where the target may be discarded; and under other policies, those that
-        // serve several updates, which gain nothing by it.
-        let one_update_each = || walk.loops.iter().all(|level| level.step.indices != 0);
-        let pays = match policy {
-            Policy::Refuse => untouched || !one_update_each(),
-            _ => one_update_each(),
-        };
-        let checks = pays
-            && self.indices.positions().is_none()
-            && !(self.how.writes_after_resolving() && self.is_chunk(walk));
+        let checks = self.checks_first(walk, policy, untouched);
         let checked = if checks { self.indices.checked(walk, self.how.uses_order()) } else { None };
         if checks && checked.is_none() && policy == Policy::Refuse {
             return Ok(false);
         }
-        // Under any policy, indices in bounds are their own positions, and used as soon as they are read.
+        // Indices in bounds select the same under any policy; by `Refuse` they are used as soon as they are
+        // read.
         let policy = if checked.is_some() { Policy::Refuse } else { policy };
         let indices = checked.unwrap_or(*self.indices);
         let pass = Pass { scattering: self, indices: &indices, policy };
@@ -161,11 +151,11 @@ impl<'a> Scattering<'a> {
             How::Fold(kernel) => Ok(pass.run(walk, &[kernel])),
             How::Reduce { kernels, reduction, init } => match kernels.narrow(reduction) {
                 Some(narrow) if reduction != Reduction::Mean => {
-                    if beside(walk, kernels, reduction) && !self.is_chunk(walk) {
+                    if beside(walk, kernels, reduction) && !self.resolves_first(walk) {
                         return pass.wide(walk, kernels, reduction, init);
                     }
                     match kernels.start(reduction).filter(|_| !init) {
-                        Some(start) => Ok(pass.run(walk, &[&start, &narrow])),
+                        Some(start) => Ok(pass.reduce_from(walk, start, &narrow)),
                         None => Ok(pass.run(walk, &[&narrow])),
                     }
                 }
@@ -211,9 +201,22 @@ impl Scattering<'_> {
         }
     }
 
+    /// Whether all indices are checked before the first is used: never those of a plan, nor those that are
+    /// resolved before any write; under `Refuse`, if the target must survive an error, or if indices serve
+    /// several updates; under other policies, which gain by it only so, if each serves one.
+    fn checks_first(&self, walk: &Walk, policy: Policy, untouched: bool) -> bool {
+        let one_update_each = || walk.loops.iter().all(|level| level.step.indices != 0);
+        let pays = match policy {
+            Policy::Refuse => untouched || !one_update_each(),
+            _ => one_update_each(),
+        };
+        pays && self.indices.positions().is_none()
+            && !(self.how.writes_after_resolving() && self.resolves_first(walk))
+    }
+
     /// Whether all entries are resolved before the first is used, on any number of threads: loops
     /// over entries are not split between threads, unless their indices are sorted and in bounds.
-    fn is_chunk(&self, walk: &Walk) -> bool {
+    fn resolves_first(&self, walk: &Walk) -> bool {
         walk.is_at_once(self.updates.layout().size())
             || (walk.loops.iter().all(|level| level.entries) && is_chunk(&walk.loops))
     }
@@ -258,9 +261,9 @@ impl Pass<'_> {
             return kernels.iter().all(|kernel| self.packed(&mut packed, walk, *kernel));
         }
         let rest = walk.order(order);
-        kernels.iter().all(|kernel| {
-            self.walk(walk, *kernel) && rest.as_deref().is_none_or(|rest| self.walk(rest, *kernel))
-        })
+        kernels
+            .iter()
+            .all(|kernel| with_rest(walk, rest.as_deref()).all(|walk| self.walk(walk, *kernel)))
     }
 
     /// Runs the copy kernel for the row of each walk; returns false where an index is refused.
@@ -272,9 +275,7 @@ impl Pass<'_> {
             return self.packed(&mut packed, walk, &copier.write(&Loop::ONCE));
         }
         let rest = walk.order(order);
-        std::iter::once(&*walk)
-            .chain(rest.as_deref())
-            .all(|walk| self.walk(walk, &copier.write(&walk.inner)))
+        with_rest(walk, rest.as_deref()).all(|walk| self.walk(walk, &copier.write(&walk.inner)))
     }
 
     /// Runs a kernel over a walk of which this is packed; returns false where an index is refused.
@@ -319,6 +320,11 @@ impl Pass<'_> {
     }
 }
 
+/// Whether targets have so many updates that each is better set once, by its count, than by each update.
+fn sets_once(walk: &Walk) -> bool {
+    walk.targets() <= iterations_over_entries(&walk.loops) / threshold(4, 1)
+}
+
 /// Refuses more updates of one target than a `u32` counts, with one more for the value that the
 /// target held.
 fn countable(entries: usize) -> Result<()> {
@@ -341,30 +347,69 @@ impl<'p> Pass<'p> {
         let add = kernels.narrow(Reduction::Mean).expect(HAS_KERNELS);
         let quotients = kernels.quotients().expect(HAS_KERNELS);
         let Some(counts) = self.counts(walk)? else { return Ok(false) };
-        let sum: &[&dyn Kernel] = if init { &[&add] } else { &[&start, &add] };
-        if !self.run(walk, sum) {
-            return Ok(false);
-        }
-        let (divided, rest) =
-            Walk::new(counts.divide.clone(), Components::new(), Order::Selected(0));
         let size = self.scattering.target.layout().size();
-        let divide = Divide { quotients, size, init };
-        for walk in std::iter::once(&divided).chain(rest.as_deref()) {
+        // SAFETY: both kernels are for the elements of the target and `u32` counts.
+        #[allow(unsafe_code)]
+        unsafe {
+            let summed = match (init, sets_once(walk)) {
+                (false, true) => {
+                    self.run_counted(&counts, &SetCounted(start));
+                    self.run(walk, &[&add])
+                }
+                (false, false) => self.run(walk, &[&start, &add]),
+                (true, _) => self.run(walk, &[&add]),
+            };
+            if summed {
+                self.run_counted(&counts, &Divide { quotients, size, init });
+            }
+            Ok(summed)
+        }
+    }
+
+    /// Reduces updates with each other alone: targets that have some are set to `start` first. Returns false
+    /// where an index is refused.
+    ///
+    /// Rows whose updates are counted are set once, and not by each update.
+    fn reduce_from(&self, walk: &mut Walk, start: Set, reduce: &dyn Kernel) -> bool {
+        /// Fewest elements of a row with which counting is little work beside setting.
+        const ROW: usize = threshold(8, 2);
+        let rows = walk.loops.iter().any(|level| !level.reads_indices() && level.len >= ROW);
+        let pays = rows && sets_once(walk);
+        // Without memory for counts it goes without.
+        match pays.then(|| self.counts(walk)) {
+            Some(Ok(None)) => false,
+            Some(Ok(Some(counts))) => {
+                // SAFETY: the kernel is for the elements of the target and `u32` counts.
+                #[allow(unsafe_code)]
+                unsafe {
+                    self.run_counted(&counts, &SetCounted(start));
+                }
+                self.run(walk, &[reduce])
+            }
+            Some(Err(_)) | None => self.run(walk, &[&start, reduce]),
+        }
+    }
+
+    /// Runs a kernel over all targets (selected) and their counts (listed).
+    ///
+    /// # Safety
+    /// The kernel is for the elements of the target and for counts, which are `u32`.
+    #[allow(unsafe_code)]
+    unsafe fn run_counted(&self, counts: &combine::Counts<'_>, kernel: &dyn Kernel) {
+        let (walk, rest) = Walk::new(counts.divide.clone(), Components::new(), Order::Selected(0));
+        for walk in with_rest(&walk, rest.as_deref()) {
             let arrays = (self.scattering.target.start(), counts.start());
-            // SAFETY: these loops iterate over all targets and their counts (`Counts::divide`);
-            // the target is borrowed exclusively (`StridedMut`), and `divide` is for its elements
-            // and `u32` counts.
-            #[allow(unsafe_code)]
+            // SAFETY: these loops iterate over all targets and their counts (`Counts::divide`); the target is
+            // borrowed exclusively (`StridedMut`); the caller's promise.
             unsafe {
-                run(walk, (None, Policy::Refuse), arrays, size_of::<u32>(), &divide);
+                run(walk, (None, Policy::Refuse), arrays, size_of::<u32>(), kernel);
             }
         }
-        Ok(true)
     }
 
     /// The counts of the updates of each target; `None` where an index is refused.
     fn counts(&self, walk: &Walk) -> Result<Option<combine::Counts<'p>>> {
-        countable(entries(&walk.loops))?;
+        countable(iterations_over_entries(&walk.loops))?;
         let known = self.indices.counts(walk);
         let mut counts = combine::Counts::new(&walk.loops, &walk.components, known)?;
         let Some(slots) = counts.uncounted() else { return Ok(Some(counts)) };
@@ -378,8 +423,7 @@ impl<'p> Pass<'p> {
         // place of the target's (`Counts::loops`), the counts are borrowed exclusively, and
         // all steps in the updates are 0, so that one value serves as all of them.
         #[allow(unsafe_code)]
-        let accepted = std::iter::once(&counted)
-            .chain(rest.as_deref())
+        let accepted = with_rest(&counted, rest.as_deref())
             .all(|walk| unsafe { run(walk, indices, arrays, size_of::<u32>(), &kernel) });
         Ok(accepted.then_some(counts))
     }
@@ -388,7 +432,7 @@ impl<'p> Pass<'p> {
     fn is_once(&self, walk: &Walk) -> bool {
         /// The fewest lanes whose indices are counted once for all.
         const LANES: usize = threshold(8, 2);
-        let (updates, targets) = (entries(&walk.loops), walk.targets());
+        let (updates, targets) = (iterations_over_entries(&walk.loops), walk.targets());
         let lanes = walk.loops.iter().filter(|level| !level.entries).map(|level| level.len);
         let lanes = lanes.fold(1, usize::saturating_mul);
         let cheap = walk.shares_indices()
@@ -411,7 +455,7 @@ impl<'p> Pass<'p> {
         reduction: Reduction,
         init: bool,
     ) -> Result<bool> {
-        countable(entries(&walk.loops))?;
+        countable(iterations_over_entries(&walk.loops))?;
         if let Some(once) = kernels.once(reduction, init) {
             if self.is_once(walk) {
                 return Ok(self.run(walk, &once.kernels()));

@@ -21,6 +21,11 @@ pub(super) struct Steps {
     pub(super) listed: isize,
 }
 
+impl Steps {
+    /// A loop of one iteration.
+    pub(super) const ONCE: Self = Steps { len: 1, selected: 0, listed: 0 };
+}
+
 /// The offsets of entries in the listed array, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Places<'t> {
@@ -156,7 +161,7 @@ impl<'t> Tile<'t> {
         Tile {
             selected,
             listed,
-            outer: Steps { len: 1, selected: 0, listed: 0 },
+            outer: Steps::ONCE,
             offsets,
             places,
             inner,

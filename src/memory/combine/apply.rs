@@ -37,23 +37,43 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
         } else if [inner.selected, inner.listed] != steps {
             elements(tile, combine_one);
         } else if inner.len * size_of::<A>() < rows::SMALL_BLOCK {
-            let distance = if tile.spread { TARGETS_AHEAD } else { 0 };
-            tile.each_row_ahead(
-                distance,
-                |row| cpu::prefetch_line(row),
-                |target, updates| {
-                    for k in 0..inner.len {
-                        combine_one(
-                            target.wrapping_add(k * size_of::<A>()),
-                            updates.wrapping_add(k * size_of::<U>()),
-                        );
-                    }
-                },
-            );
+            // Coordinates, and the colours of a picture, have a loop whose length the compiler knows.
+            match inner.len {
+                2 => short_rows::<A, U>(tile, 2, combine_one),
+                3 => short_rows::<A, U>(tile, 3, combine_one),
+                4 => short_rows::<A, U>(tile, 4, combine_one),
+                len => short_rows::<A, U>(tile, len, combine_one),
+            }
         } else {
             rows::apply(tile, combine);
         }
     }
+}
+
+/// [`apply`] for rows of `len` elements, one element at a time.
+///
+/// # Safety
+/// That of [`apply`], and rows have `len` elements.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn short_rows<A, U>(
+    tile: &Tile<'_>,
+    len: usize,
+    combine_one: impl Fn(*mut u8, *mut u8) + Copy,
+) {
+    let distance = if tile.spread { TARGETS_AHEAD } else { 0 };
+    tile.each_row_ahead(
+        distance,
+        |row| cpu::prefetch_line(row),
+        |target, updates| {
+            for k in 0..len {
+                combine_one(
+                    target.wrapping_add(k * size_of::<A>()),
+                    updates.wrapping_add(k * size_of::<U>()),
+                );
+            }
+        },
+    );
 }
 
 /// Returns a function that combines an update (listed) with its target (selected), of which it is given
@@ -269,6 +289,40 @@ impl Set {
         [1, 2, 4, 8, 16].contains(&size).then_some(Set { value, size })
     }
 
+    /// The size of the value in bytes.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Writes the value to `len` contiguous elements.
+    ///
+    /// # Safety
+    /// They can be written, and are of the type that this was made for.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn row(&self, row: *mut u8, len: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.size {
+                1 => self.row_of::<1>(row, len),
+                2 => self.row_of::<2>(row, len),
+                4 => self.row_of::<4>(row, len),
+                8 => self.row_of::<8>(row, len),
+                _ => self.row_of::<16>(row, len),
+            }
+        }
+    }
+
+    /// [`row`](Self::row) for elements of `N` bytes.
+    ///
+    /// # Safety
+    /// That of [`row`](Self::row).
+    #[allow(unsafe_code)]
+    unsafe fn row_of<const N: usize>(&self, row: *mut u8, len: usize) {
+        let Some(&value) = self.value.first_chunk::<N>() else { return };
+        // SAFETY: the caller's promise.
+        unsafe { repeat(value, row, len) };
+    }
+
     /// The value repeated, as often as 16 bytes hold it.
     pub(in crate::memory) fn repeated(&self) -> u128 {
         let mut bytes = [0; 16];
@@ -295,7 +349,7 @@ impl Set {
         let mut rows = *tile;
         rows.inner.len = 1;
         // SAFETY: the caller's promise, for each row.
-        elements(&rows, |row, _| unsafe { repeat(value, row, inner.len) });
+        elements(&rows, |row, _| unsafe { self.row_of::<N>(row, inner.len) });
     }
 }
 

@@ -21,6 +21,9 @@ pub(in crate::memory) fn transposes_updates(size: usize) -> bool {
 /// Number of entries, and of elements of a row, from which on updates are transposed.
 const MIN_SIDE: usize = threshold(8, 2);
 
+/// Fewest copies of an update that serves a whole row: 8 take 1.2 to 2 times as long as one by one.
+const MIN_COPIES: usize = threshold(16, 2);
+
 /// Most copies of an update that all elements of a row have.
 const COPIES: usize = threshold(256, 5);
 
@@ -33,7 +36,8 @@ const CONFLICT_STRIDE: isize = threshold(2 << 10, 64) as isize;
 ///
 /// In the order of the tile, each update of a row would then be read from another cache line, and
 /// these lines often map to few sets of a cache and evict each other. So blocks of updates are
-/// transposed into a small buffer, and combined from there row by row.
+/// transposed into a small buffer, and combined from there row by row. Where one update serves a whole row,
+/// a block has as many copies of it.
 ///
 /// # Safety
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for `run` and updates of
@@ -103,13 +107,14 @@ unsafe fn run_repeated(tile: &Tile<'_>, run: TileFn) -> bool {
 #[inline]
 pub(in crate::memory) unsafe fn run_transposed(tile: &Tile<'_>, run: TileFn) -> bool {
     let (inner, size) = (tile.inner, tile.size as isize);
+    let repeated = inner.listed == 0 && inner.len >= MIN_COPIES;
     let large = transposes_updates(tile.size) && inner.len.min(tile.offsets.len()) >= MIN_SIDE;
     let far = |step: isize| step.unsigned_abs() >= LINE;
     let dense = |step: isize| step == size;
     let conflicts = |step: isize| step % CONFLICT_STRIDE == 0;
     let swapped = match tile.places {
         Places::Every(every) if large && every == size && dense(inner.selected) => {
-            far(inner.listed).then_some(false)
+            (far(inner.listed) || repeated).then_some(false)
         }
         Places::Every(every) if large && inner.listed == size && !far(tile.offset_step) => {
             let pays =
@@ -143,9 +148,9 @@ unsafe fn by_size(tile: &Tile<'_>, run: TileFn, swapped: bool) {
 /// Combines a tile by `run`, from updates that are transposed block by block.
 ///
 /// Unless `swapped`, updates are contiguous along the entries, and targets along the elements of a
-/// row. If `swapped`, updates are contiguous along the elements of a row, and the entries select
-/// targets that are evenly spaced, with a step of `tile.offset_step` bytes: then the loop over entries
-/// and the loop over the elements of a row change places.
+/// row, which may share one update. If `swapped`, updates are contiguous along the elements of a row, and
+/// the entries select targets that are evenly spaced, with a step of `tile.offset_step` bytes: then the loop
+/// over entries and the loop over the elements of a row change places.
 ///
 /// # Safety
 /// That of [`run_by_rows`], for elements of `N` bytes, of which `M` make 16, and such a tile.
@@ -156,7 +161,7 @@ unsafe fn transposed<const N: usize, const M: usize>(tile: &Tile<'_>, run: TileF
     let mut offsets = [0; ROWS];
     let (inner, mut part) = (tile.inner, *tile);
     let buffer_rows = Rows { first: buffer.as_mut_ptr().cast::<u8>(), step: ROW_BYTES as isize };
-    part.outer = Steps { len: 1, selected: 0, listed: 0 };
+    part.outer = Steps::ONCE;
     (part.listed, part.places, part.next) =
         (buffer_rows.first, Places::Every(buffer_rows.step), NextIndices::NONE);
     // The number of rows and of columns, and the distance in bytes between columns in the target
@@ -263,8 +268,14 @@ mod tests {
     fn updates_lie_in_any_way() {
         let [rows, columns] = [MIN_SIDE + 1, MIN_SIDE + 2];
         let steps = [1, 2, WIDTH, WIDTH + 1];
+        let repeated = [0, 1, 2, WIDTH].map(|row| [(row, 0), (0, row)]).concat();
         for target in steps.map(|row| steps.map(|column| (row, column))).concat() {
-            for updates in steps.map(|row| steps.map(|column| (row, column))).concat() {
+            for updates in steps
+                .map(|row| steps.map(|column| (row, column)))
+                .concat()
+                .into_iter()
+                .chain(repeated.clone())
+            {
                 for by_columns in [false, true] {
                     for evenly_spaced in [false, true] {
                         let steps = [target, updates];

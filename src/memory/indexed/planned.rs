@@ -40,8 +40,11 @@ impl Run<'_> {
         let walk = self.walk;
         let ([entries], [.., last]) = (walk.nest(), &walk.components[..]) else { return None };
         let steps = [last.step, entries.step.listed];
-        let each = walk.shared().is_empty() && walk.outer.len == 1 && walk.inner.len == 1;
-        if each && steps == [self.size as isize; 2] { self.kernel.planned() } else { None }
+        if walk.has_only_entries() && steps == [self.size as isize; 2] {
+            self.kernel.planned()
+        } else {
+            None
+        }
     }
 
     /// Runs the kernel for these positions, which are those of `entries`, or, if that is `None`, of

@@ -1,8 +1,8 @@
 //! Short runs of entries, joined to chunks.
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
+use super::singles::are_whole;
 use super::{Buffers, Chunk, LONG_RUN, Part, Run};
 use crate::memory::cpu::LINE;
 use crate::memory::indices::{CHUNK, add};
@@ -16,8 +16,7 @@ pub(super) fn chunks(nest: &[Loop], entries: &Range<usize>) -> (usize, usize) {
     let (mut around, mut inside) = (nest.len(), 1);
     while around > 1 {
         let more = inside * nest[around - 1].len;
-        let whole = entries.start.is_multiple_of(more) && entries.end.is_multiple_of(more);
-        if around < nest.len() && (more > CHUNK || !whole) {
+        if around < nest.len() && (more > CHUNK || !are_whole(entries, more)) {
             break;
         }
         (around, inside) = (around - 1, more);
@@ -94,7 +93,7 @@ impl Run<'_> {
                 self.resolve_each(lane_loops, &lane, base, count / lane.len, buffers)
             };
             let Some(gaps) = gaps else {
-                return self.outside.store(true, Ordering::Relaxed);
+                return self.refuse();
             };
             if times > 1 {
                 buffers.offsets.repeat_each(times);

@@ -1,7 +1,6 @@
 //! Single elements, copied or combined while their indices are resolved.
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use super::{Part, Run};
 use crate::index::Policy;
@@ -45,7 +44,7 @@ pub(super) struct SingleKernel {
 }
 
 /// Whether these entries are whole runs.
-fn are_whole(entries: &Range<usize>, run: usize) -> bool {
+pub(super) fn are_whole(entries: &Range<usize>, run: usize) -> bool {
     entries.start.is_multiple_of(run) && entries.end.is_multiple_of(run)
 }
 
@@ -96,7 +95,6 @@ impl Run<'_> {
     /// for all, and which may be used while indices are resolved.
     fn serves_singles(&self, single: Single, nest: &[Loop], run: &Loop) -> bool {
         let (walk, axes) = (self.walk, self.walk.components.len());
-        let alone = walk.outer.len == 1 && walk.inner.len == 1 && walk.shared().is_empty();
         let repeated = is_repeated(single, nest) && axes == 1;
         let dense = run.step.listed == single.size as isize || repeated;
         // All entries of a single chunk may have to be resolved before the first write.
@@ -107,7 +105,7 @@ impl Run<'_> {
         // For an index out of bounds a wrong element is written first: only a gather may overwrite
         // it later.
         let refuses = self.policy == Policy::Refuse || single.action == Action::Gather;
-        alone && dense && many && refuses && near()
+        walk.has_only_entries() && dense && many && refuses && near()
     }
 
     /// Whether the indices of a run are sorted and [dense](are_dense), judged by a sample.
@@ -226,7 +224,7 @@ impl Run<'_> {
             }
         };
         if !inside && self.policy == Policy::Refuse {
-            self.outside.store(true, Ordering::Relaxed);
+            self.refuse();
         }
         inside
     }

@@ -152,9 +152,9 @@ pub(in crate::memory) struct Elements<'e> {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Prefetch {
     pub(in crate::memory) selected: Ahead,
-    /// How far ahead of their use indices, listed elements and what short runs select are prefetched, in
-    /// bytes, if that pays. Of other lanes `selected` is the distance from where a lane selects to where
-    /// what the next lane selects among begins.
+    /// If that pays, how many bytes before their use indices, listed elements and what short runs select are
+    /// prefetched. Where `next_lane` is not 0, `selected` is instead the distance from where a lane selects
+    /// to the lowest address among which the next lane selects.
     pub(in crate::memory) lists: Option<Offsets>,
     /// The number of bytes of what the next lane selects that are prefetched with each block of indices,
     /// if `lists` are: all of it, piece by piece.

@@ -9,18 +9,16 @@
 //! Where each element has an index of its own, and the indices of a list lie in a cache line each, which the
 //! next lists share, a block uses each line once, and kernels read contiguous indices.
 
-use std::sync::atomic::Ordering;
-
 use smallvec::SmallVec;
 
-use super::{Walks, copy, each};
-use crate::index::Policy;
+use super::copy;
 use crate::memory::alloc::reserved;
 use crate::memory::cpu::{LINE, of_caches};
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::{CHUNK, Indices};
 use crate::memory::walk::{
-    Component, Components, Cursor, FEW, Loop, Loops, Offsets, Order, Walk, iterations,
+    Component, Components, Cursor, FEW, Loop, Loops, Offsets, Order, Walk, Walks, iterations,
+    with_rest,
 };
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
@@ -159,21 +157,20 @@ fn divide(loops: &[Loop], lens: &mut [usize], parts: usize, order: Order) -> usi
 }
 
 impl Blocks {
-    /// The blocks of a walk, not yet ordered, by these indices, on this number of threads; `None` if packing
-    /// does not pay, or if memory for buffers is refused.
+    /// The blocks of a walk, not yet ordered, by these indices, in as many parts as this function says for
+    /// their cost; `None` if packing does not pay, or if memory for buffers is refused.
     pub(in crate::memory) fn of(
         walk: &Walk,
         indices: &Indices<'_>,
         order: Order,
-        threads: usize,
+        parts: fn(Cost) -> usize,
     ) -> Option<Self> {
         if indices.positions().is_some() {
             return None;
         }
         let (loops, along) = across(walk, order)?;
         let mut lens = lens(&loops, along, &walk.components[0]);
-        let cost = Cost::of_near(iterations(&loops)).times(2);
-        let parts = parallel::parts(cost).min(threads);
+        let parts = parts(Cost::of_near(iterations(&loops)).times(2));
         let units = divide(&loops, &mut lens, parts, order);
         if units < parts / 2 {
             return None;
@@ -226,7 +223,7 @@ impl Blocks {
                 // is this part's alone (invariant); no two blocks have an iteration in common, and
                 // those of several parts of a scatter are of loops that select different elements.
                 unsafe { block.run(run, buffer, at) };
-                if run.policy == Policy::Refuse && run.outside.load(Ordering::Relaxed) {
+                if run.is_refused() {
                     return;
                 }
             }
@@ -286,7 +283,7 @@ impl Block {
         unsafe {
             copy(&self.pack, run, size, start, buffer);
             let packed = indices.packed(buffer, &len);
-            for walk in each(&self.select) {
+            for walk in with_rest(&self.select.0, self.select.1.as_deref()) {
                 let selected = Run {
                     walk,
                     indices: Some(&packed),

@@ -12,21 +12,18 @@
 //! Many lines, above all lines a power of two apart, of which a cache holds few, do not stay cached
 //! until the next lane uses them. A panel uses each line once to pack it and once to copy it back.
 
-use std::ptr;
-use std::sync::atomic::Ordering;
-
-use super::{Walks, copy};
-use crate::index::Policy;
+use super::copy;
 use crate::memory::alloc::reserved;
 use crate::memory::cpu::{LINE, of_caches};
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::CHUNK;
 use crate::memory::walk::{
-    Component, Components, Cursor, Loop, Loops, Offsets, Order, STREAMS, Walk, iterations,
+    Component, Components, Cursor, Loop, Loops, Offsets, Order, STREAMS, Walk, Walks, iterations,
     lines_in_l1,
 };
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
+use std::ptr;
 
 /// The panels of an array, and a buffer for each part of them that runs at the same time.
 ///
@@ -179,7 +176,7 @@ impl Panels {
         around.push(Loop { len: neighbours, step, entries: false });
         let packed = axis.len.saturating_mul(lanes.len * iterations(&loops.others));
         let cost = Cost::of_near(elements).plus(Cost::of_apart(packed).times(2));
-        let parts = parallel::parts(cost).min(parallel::threads()).min(iterations(&around));
+        let parts = parallel::parts_at_once(cost).min(iterations(&around));
         // An odd number of cache lines: lanes a power of two apart would share sets of the caches.
         let lane = ((axis.len * size).div_ceil(LINE) | 1) * LINE;
         let stride = lane * width[0] * width[1] + LINE;
@@ -211,7 +208,7 @@ impl Panels {
                 // SAFETY: the caller's promise. The buffer has room for the lanes of the panel and is
                 // this part's alone (invariant), and no two panels have a lane in common.
                 unsafe { panel.run(run, buffer, at, writes) };
-                if run.policy == Policy::Refuse && run.outside.load(Ordering::Relaxed) {
+                if run.is_refused() {
                     return;
                 }
             }
@@ -237,8 +234,7 @@ impl Panel {
         unsafe {
             copy(&self.pack, run, run.size, array, buffer);
             packed.run(Cut::WHOLE);
-            let refused = run.policy == Policy::Refuse && run.outside.load(Ordering::Relaxed);
-            if writes && !refused {
+            if writes && !run.is_refused() {
                 copy(&self.unpack, run, run.size, buffer, array);
             }
         }

@@ -172,7 +172,7 @@ fn bins(space: usize, entries: usize) -> (u32, usize) {
 /// The number of entries in each bin. Entries that select nothing are compared with `space` and
 /// not counted, since their bin (that of `u32::MAX`) may be the last one.
 fn count(targets: &[u32], space: usize, bins: usize, shift: u32) -> Result<Vec<u32>> {
-    let parts = parallel::parts(Cost::of_near(targets.len())).min(parallel::threads());
+    let parts = parallel::parts_at_once(Cost::of_near(targets.len()));
     let mut counts = reserved(parts)?;
     for _ in 0..parts {
         counts.push(Mutex::new(repeated(0_u32, bins)?));

@@ -98,9 +98,10 @@ fn unshifted(axis: &RolledAxis) -> RolledAxis {
     RolledAxis { shift: 0, ..*axis }
 }
 
-/// The most parts whose buffers of `bytes` bytes, or of a chunk, take no more than [`WORK_MEMORY`].
-fn max_parts(bytes: usize) -> usize {
-    parallel::threads().min(WORK_MEMORY / bytes.max(ROW_CHUNK)).max(1)
+/// The number of parts for work of this cost, whose buffers of `bytes` bytes, or of a chunk, take no more
+/// than [`WORK_MEMORY`].
+fn parts_with_buffers(cost: Cost, bytes: usize) -> usize {
+    parallel::parts_at_once(cost).min(WORK_MEMORY / bytes.max(ROW_CHUNK)).max(1)
 }
 
 /// A roll of rows along themselves and along the axes outside them, with its work memory.
@@ -119,7 +120,7 @@ impl RowsRoll {
         let permutes = axes.iter().any(|axis| axis.shift != 0);
         let row_count: usize = axes.iter().map(|axis| axis.len).product();
         let cost = Cost::of_bytes(row_count.saturating_mul(row.len).saturating_mul(2 * size));
-        let parts = parallel::parts(cost.plus(Cost::of_near(row_count))).min(max_parts(size));
+        let parts = parts_with_buffers(cost.plus(Cost::of_near(row_count)), size);
         // Rows that are not permuted are not cut.
         let parts = if permutes { parts } else { parts.min(row_count) };
         // Each part has its share of the work memory, and at least a buffer for one element.

@@ -2,7 +2,7 @@
 
 use crate::memory::combine::{self, Kernels};
 use crate::memory::cpu::of_caches;
-use crate::memory::walk::{Loop, Walk, entries, is_inside};
+use crate::memory::walk::{Loop, Walk, is_inside, iterations_over_entries};
 use crate::reduction::Reduction;
 use crate::threshold::threshold;
 
@@ -25,7 +25,7 @@ pub(super) fn beside(walk: &Walk, kernels: &Kernels, reduction: Reduction) -> bo
     kernels.has_slots(reduction)
         && fits
         && walk.loops.iter().all(Loop::reads_indices)
-        && targets / threshold(3, 2) <= entries(&walk.loops)
+        && targets / threshold(3, 2) <= iterations_over_entries(&walk.loops)
         && targets <= of_caches(|caches| caches.last / 2, 1 << 10) / size_of::<f32>()
 }
 
@@ -94,5 +94,5 @@ pub(super) fn is_sparse(walk: &Walk, size: usize, beside: bool) -> bool {
         false if inside && !apart => threshold((row / 8 * 3).max(16), 4),
         false => threshold(16, 4),
     };
-    targets / most_targets_per_update > entries(&walk.loops)
+    targets / most_targets_per_update > iterations_over_entries(&walk.loops)
 }

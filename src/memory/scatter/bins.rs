@@ -16,7 +16,9 @@ use crate::memory::alloc::repeated;
 use crate::memory::combine::steps;
 use crate::memory::cpu::of_caches;
 use crate::memory::tile::Kernel;
-use crate::memory::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk, iterations};
+use crate::memory::walk::{
+    Component, Components, Loop, Loops, Offsets, Order, Walk, Walks, iterations,
+};
 use crate::threshold::threshold;
 
 /// Largest size in bytes of the bins of one part, which are to stay in L2.
@@ -36,7 +38,7 @@ const MIN_UPDATES: usize = threshold(8, 1);
 /// for each part, of elements of the type that the kernel combines.
 pub(super) struct Bins {
     pub(super) walk: Walk,
-    pub(super) reduce: (Walk, Option<Box<Walk>>),
+    pub(super) reduce: Walks,
     pub(super) stride: usize,
     memory: Vec<u128>,
 }

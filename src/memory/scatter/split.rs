@@ -1,7 +1,5 @@
 //! How the entries of a scatter are split between threads.
 
-use std::sync::atomic::Ordering;
-
 use super::bins::Bins;
 use crate::index::Policy;
 use crate::memory::cpu::of_caches;
@@ -9,7 +7,7 @@ use crate::memory::indexed::{Cut, Run, Shares, unit};
 use crate::memory::indices::Indices;
 use crate::memory::plan::Listing;
 use crate::memory::tile::Kernel;
-use crate::memory::walk::{Loop, Walk, iterations};
+use crate::memory::walk::{Loop, Walk, iterations, with_rest};
 use crate::parallel::{self, Cost};
 use crate::sync::AtomicBool;
 use crate::threshold::threshold;
@@ -187,13 +185,13 @@ unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins, parts: usize) {
     unsafe {
         binned.run_apart(parts, bins.stride);
     }
-    if run.outside.load(Ordering::Relaxed) {
+    if run.is_refused() {
         return;
     }
     let target = run.selected.wrapping_offset(run.walk.base.selected);
     for part in 0..parts {
         let bin = start.wrapping_add(part * bins.stride);
-        for walk in std::iter::once(&bins.reduce.0).chain(bins.reduce.1.as_deref()) {
+        for walk in with_rest(&bins.reduce.0, bins.reduce.1.as_deref()) {
             // SAFETY: these loops iterate over all targets of the run, for which the caller
             // upholds the invariant of `Run`, and over all bins of the part, which are elements of
             // the same type (invariant of `Bins`).

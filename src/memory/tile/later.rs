@@ -89,7 +89,7 @@ mod tests {
             let outer = Steps { len: 1 + below(3), selected: 1 << 20, listed: 0 };
             let entries = (&offsets[..len], Places::Every(0));
             let nowhere = (std::ptr::null_mut(), std::ptr::null_mut());
-            let inner = Steps { len: 1, selected: 0, listed: 0 };
+            let inner = Steps::ONCE;
             let tile = Tile { outer, ..Tile::of_entries(nowhere, entries, inner, 1) };
             let mut slots = later_slots();
             let later = Later::of(&tile, distance, &mut slots);

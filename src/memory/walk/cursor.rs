@@ -108,6 +108,6 @@ pub(in crate::memory) fn iterations(loops: &[Loop]) -> usize {
 /// The number of iterations of those loops that are over entries: the largest number of updates that one
 /// target element can get.
 #[inline]
-pub(in crate::memory) fn entries(loops: &[Loop]) -> usize {
+pub(in crate::memory) fn iterations_over_entries(loops: &[Loop]) -> usize {
     loops.iter().filter(|level| level.entries).map(|level| level.len).product()
 }

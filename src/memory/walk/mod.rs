@@ -32,8 +32,10 @@ mod tests;
 mod tiling;
 
 pub(super) use cost::cost_of_rows;
-pub(super) use cursor::{Cursor, entries, iterations};
-pub(super) use order::{FEW, Order, Walk, is_far, is_inside, is_spread, merge, targets};
+pub(super) use cursor::{Cursor, iterations, iterations_over_entries};
+pub(super) use order::{
+    FEW, Order, Walk, Walks, is_far, is_inside, is_spread, merge, targets, with_rest,
+};
 use smallvec::SmallVec;
 pub(super) use tiling::lines::{STREAMS, lines_in_l1};
 

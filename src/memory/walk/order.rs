@@ -32,6 +32,17 @@ pub(in crate::memory) enum Order {
     Selected(usize),
 }
 
+/// A loop nest, and what tiles leave of it.
+pub(in crate::memory) type Walks = (Walk, Option<Box<Walk>>);
+
+/// A walk, and then the one that tiles leave of it.
+pub(in crate::memory) fn with_rest<'w>(
+    walk: &'w Walk,
+    rest: Option<&'w Walk>,
+) -> impl Iterator<Item = &'w Walk> {
+    std::iter::once(walk).chain(rest)
+}
+
 impl Order {
     /// Whether a scatter is ordered.
     pub(in crate::memory) fn scatters(self) -> bool {
@@ -102,11 +113,7 @@ impl Walk {
 
     /// The loops ordered by strides; and, where one was tiled, a second walk over the iterations
     /// of it that make no whole tile.
-    pub(in crate::memory) fn new(
-        loops: Loops,
-        components: Components,
-        order: Order,
-    ) -> (Self, Option<Box<Self>>) {
+    pub(in crate::memory) fn new(loops: Loops, components: Components, order: Order) -> Walks {
         let mut walk = Walk::of(loops, components);
         merge(&mut walk.loops);
         let remainder = walk.order(order);
@@ -161,6 +168,12 @@ impl Walk {
     /// Whether all lanes have the same indices: no loop but those over entries reads any.
     pub(in crate::memory) fn shares_indices(&self) -> bool {
         self.loops.iter().all(|level| level.entries || !level.reads_indices())
+    }
+
+    /// Whether all loops are over entries, or read indices of their own.
+    #[inline]
+    pub(in crate::memory) fn has_only_entries(&self) -> bool {
+        self.outer.len == 1 && self.inner.len == 1 && self.shared().is_empty()
     }
 
     /// The number of targets that indices select among.
@@ -254,21 +267,18 @@ impl Walk {
             Order::Listed(_) => keys,
             Order::Selected(_) => keys.or_apart(&self.loops),
         };
-        // Modulo the numbers of a `usize`: elements of no size may be more.
-        let count =
-            |loops: &[Loop]| loops.iter().fold(1, |all: usize, it| all.wrapping_mul(it.len));
-        let all = count(&self.loops);
+        let all = iterations(&self.loops);
         let tiling = tile(&mut self.loops, keys, order);
         let joins = !order.scatters();
         self.assign_roles(joins);
         let Some(tiling) = tiling.filter(|tiling| tiling.remainder > 0) else {
-            assert_eq!(count(&self.loops), all, "{LEFT_OUT}");
+            assert_eq!(iterations(&self.loops), all, "{LEFT_OUT}");
             return None;
         };
         let mut loops = self.loops.clone();
         loops[tiling.tile].len = tiling.remainder;
         let tiles = loops.remove(tiling.tiles);
-        assert_eq!(count(&self.loops).wrapping_add(count(&loops)), all, "{LEFT_OUT}");
+        assert_eq!(iterations(&self.loops) + iterations(&loops), all, "{LEFT_OUT}");
         let mut remainder = Walk::of(loops, self.components.clone());
         remainder.base = Offsets::ZERO.after(tiles.len, tiles.step);
         remainder.assign_roles(joins);
@@ -374,10 +384,11 @@ impl Walk {
         // Multiples of L2 that the lanes of a thread span. Below these nothing was gained on one
         // thread or on two; the limit for rows is higher since rows are prefetched.
         let factor = if self.inner.len == 1 { 4 } else { 6 };
-        total > 0
+        let least = of_caches(|caches| caches.second, 8) * factor;
+        total >= least
             && iterations(entries) > CHUNK
             && self.reach() >= L1
-            && total / parallel::threads() >= of_caches(|caches| caches.second, 8) * factor
+            && total / parallel::threads() >= least
             && !shares_chunks(shared, &entries[0], total.saturating_add(span(&self.inner)))
     }
 }

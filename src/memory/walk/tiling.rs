@@ -33,7 +33,7 @@ use self::lines::{
 };
 use self::lists::{LIST, tile_lists};
 use super::order::{Order, SortKeys, reach, sort};
-use super::{Loop, Loops, Offsets, entries, iterations};
+use super::{Loop, Loops, Offsets, iterations, iterations_over_entries};
 use crate::memory::cpu::{of_caches, transposes};
 use crate::threshold::threshold;
 
@@ -396,7 +396,7 @@ fn shares_entries(loops: &[Loop], lists: usize, keys: SortKeys<'_>, order: Order
     /// The fewest entries for which a gather uses more lines than prefetchers follow: each entry would
     /// load what is selected from memory again.
     const PASSES: usize = threshold(8, 3);
-    let entries = entries(loops);
+    let entries = iterations_over_entries(loops);
     let shared = reach(keys.components) <= entries.saturating_mul(LINE);
     let uncached = || {
         let selected = selected_bytes(loops.iter(), loops, keys, false);

@@ -38,7 +38,7 @@ impl Kernel for AddToSlots<'_> {
         }
         for iteration in 0..outer.len {
             let (selected, listed) = tile.iteration(iteration);
-            let outer = Steps { len: 1, selected: 0, listed: 0 };
+            let outer = Steps::ONCE;
             let iteration = Tile { selected, listed, outer, ..*tile };
             if inner.len <= STAGE {
                 let (count, max_entries) = (iteration.offsets.len(), STAGE / inner.len);

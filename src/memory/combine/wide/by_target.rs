@@ -115,8 +115,7 @@ impl<'l> RowsByTarget<'l> {
         let bytes = (self.row.len * accumulation.size).saturating_mul(rows);
         let far = is_spread(accumulation.components);
         let cost = if far { Cost::of_far(rows).times(4) } else { Cost::of_near(rows).times(3) };
-        let parts =
-            parallel::parts(cost.plus(Cost::of_bytes(bytes).times(3))).min(parallel::threads());
+        let parts = parallel::parts_at_once(cost.plus(Cost::of_bytes(bytes).times(3)));
         // Parts share out the iterations of the loops over lanes, or, if these are few, the targets
         // of each iteration.
         let (outer, inner) = if iterations >= parts { (parts, 1) } else { (1, parts) };

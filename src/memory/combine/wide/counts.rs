@@ -6,7 +6,7 @@ use super::kinds::Quotients;
 use super::steps;
 use crate::error::Result;
 use crate::memory::alloc::repeated;
-use crate::memory::combine::apply::elements;
+use crate::memory::combine::apply::{Set, elements};
 use crate::memory::indices::elements::Action;
 use crate::memory::tile::{Kernel, Steps, Tile};
 use crate::memory::walk::{Components, Loop, Loops, Offsets};
@@ -112,6 +112,26 @@ pub(in crate::memory) unsafe fn count(tile: &Tile<'_>) {
         } else {
             elements(tile, count_one);
         }
+    }
+}
+
+/// Writes a value to all elements of rows (selected) whose counts (listed, `u32`) are not 0.
+pub(in crate::memory) struct SetCounted(pub(in crate::memory) Set);
+
+#[allow(unsafe_code)]
+impl Kernel for SetCounted {
+    unsafe fn run(&self, tile: &Tile<'_>) {
+        let Steps { len, selected, listed } = tile.inner;
+        let (rows, len) = match listed == 0 && selected == self.0.size() as isize {
+            true => (Tile { inner: Steps { len: 1, ..tile.inner }, ..*tile }, len),
+            false => (*tile, 1),
+        };
+        // SAFETY: the caller's promise, for each row if rows are dense, or else each element.
+        elements(&rows, |row, count| unsafe {
+            if count.cast::<u32>().read() > 0 {
+                self.0.row(row, len);
+            }
+        });
     }
 }
 

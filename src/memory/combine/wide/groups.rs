@@ -50,29 +50,10 @@ impl Group<'_> {
         self.each_run(&components, &slot_steps, false, &|target, step, slot, len, _| unsafe {
             wide.start(target, step, slots.wrapping_add(slot), len);
         });
-        // The loops over slots (selected) and updates (listed).
-        let mut loops: Loops = self.plan.accumulation.entries().collect();
-        loops.extend(
-            self.lane_loops().zip(&slot_steps).map(|(level, &selected)| Loop {
-                step: Offsets { selected, ..level.step },
-                ..level
-            }),
-        );
-        let kernels: [&dyn Kernel; 2] = [&ClearSlots(wide), &AddToSlots(wide)];
-        for kernel in &kernels[usize::from(accumulation.init)..] {
-            let from = Offsets { selected: 0, ..self.at };
-            let arrays = (slots, accumulation.updates, accumulation.size);
-            // SAFETY: `loops` are over the updates of these lanes, with the steps of
-            // slots in the place of the target's; all slots have been started.
-            #[allow(unsafe_code)]
-            let in_bounds = unsafe {
-                accumulation.walk(loops.clone(), &components, from, arrays, *kernel, self.parts)
-            };
-            if !in_bounds {
-                return false;
-            }
-        }
-        if wide.divide_row.is_some() && !self.count(buffers) {
+        // SAFETY: all slots have been started.
+        #[allow(unsafe_code)]
+        let accumulated = unsafe { self.accumulate(slots, &components, &slot_steps) };
+        if !accumulated || (wide.divide_row.is_some() && !self.count(buffers)) {
             return false;
         }
         // Of long rows only those with updates are written.
@@ -98,6 +79,42 @@ impl Group<'_> {
             self.each_run(&components, &slot_steps, false, &|target, step, slot, len, _| unsafe {
                 wide.finish(slots.wrapping_add(slot), target, step, len, accumulation.init);
             });
+        }
+        true
+    }
+
+    /// Adds the updates of these lanes to slots with these steps. Returns false if the policy refuses an
+    /// index out of bounds.
+    ///
+    /// # Safety
+    /// There is a slot for each target of the lanes, all of which have been started.
+    #[allow(unsafe_code)]
+    unsafe fn accumulate(
+        &self,
+        slots: *mut u8,
+        components: &Components,
+        slot_steps: &Steps,
+    ) -> bool {
+        let SlotPlan { accumulation, wide, .. } = self.plan;
+        let mut loops: Loops = accumulation.entries().collect();
+        loops.extend(
+            self.lane_loops().zip(slot_steps).map(|(level, &selected)| Loop {
+                step: Offsets { selected, ..level.step },
+                ..level
+            }),
+        );
+        let kernels: [&dyn Kernel; 2] = [&ClearSlots(wide), &AddToSlots(wide)];
+        for kernel in &kernels[usize::from(accumulation.init)..] {
+            let from = Offsets { selected: 0, ..self.at };
+            let arrays = (slots, accumulation.updates, accumulation.size);
+            // SAFETY: `loops` are over the updates of these lanes, with the steps of slots in the place of the
+            // target's; the caller's promise.
+            let in_bounds = unsafe {
+                accumulation.walk(loops.clone(), components, from, arrays, *kernel, self.parts)
+            };
+            if !in_bounds {
+                return false;
+            }
         }
         true
     }

@@ -57,13 +57,12 @@ pub(super) fn fold(
     }
     let loops = accumulation.loops.iter().copied().filter(|level| level.len > 1).collect();
     let (walk, rest) = Walk::new(loops, accumulation.components.clone(), Order::Selected(0));
-    let one_lane =
-        rest.is_none() && walk.outer.len == 1 && walk.inner.len == 1 && walk.shared().is_empty();
+    let one_lane = rest.is_none() && walk.has_only_entries();
     if !one_lane || !accumulation.indices.are_sorted(&walk, accumulation.policy) {
         return None;
     }
     let cost = Cost::of_near(walk.entries()).times(4);
-    let parts = parallel::parts(cost).min(parallel::threads());
+    let parts = parallel::parts_at_once(cost);
     let outside = AtomicBool::new(false);
     parallel::run(parts, &|part| {
         let last = Accumulator { target: 0, sum: 0.0, count: 0 };

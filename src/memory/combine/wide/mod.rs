@@ -42,7 +42,7 @@ use std::sync::atomic::Ordering;
 
 pub(in crate::memory) use self::bits::Dense;
 use self::by_target::RowsByTarget;
-pub(in crate::memory) use self::counts::{Counts, Divide, count};
+pub(in crate::memory) use self::counts::{Counts, Divide, SetCounted, count};
 pub(in crate::memory) use self::few::fold_few;
 use self::groups::{Group, GroupBuffers};
 pub(crate) use self::integers::significant;
@@ -189,7 +189,7 @@ impl Accumulation<'_> {
         if loops.len() > 1 && iterations(&loops) >= packed::FEWEST {
             let mut walk = Walk::in_order(loops.clone(), components.clone());
             walk.base = walk.base.after(1, from);
-            if let Some(mut blocks) = Blocks::of(&walk, &self.indices, Order::Selected(0), 1) {
+            if let Some(mut blocks) = Blocks::of(&walk, &self.indices, Order::Selected(0), |_| 1) {
                 let run = self.run(&walk, (selected, listed, size), kernel, &outside);
                 // SAFETY: the caller's promise; the blocks were made of this walk and these indices, whose
                 // elements are all single.
@@ -395,7 +395,7 @@ impl SlotPlan<'_> {
 
     /// The most parts to which groups are shared out.
     fn parts(&self, cost: Cost, targets: usize) -> usize {
-        let parts = parallel::parts(cost).min(parallel::threads());
+        let parts = parallel::parts_at_once(cost);
         // Threads that share a row for each target write lines in its middle at the same time, when they
         // finish their slots: 16 sums each in 316 lanes of 405 `f16` take 28 µs, and 47 so.
         let shares_rows = self.inside && iterations(&self.lanes) < parts;

@@ -37,8 +37,9 @@ impl Marks {
     /// number of the first.
     ///
     /// Marks tell the first apart, and some of them may be among the rest, as marks are shared by chance.
-    /// Where keys are few, or sorted already, neighbours are compared instead, and none is. These are only
-    /// moved to the front if there is memory for as many `others`: without, all or none are.
+    /// Few or sorted keys are compared with their neighbours instead, so that no single one is taken for
+    /// another. These are only moved to the front if there is memory for as many `others`: without, all or
+    /// none are.
     pub(super) fn singles<K: Key>(
         &mut self,
         keys: &mut [K],

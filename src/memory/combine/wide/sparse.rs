@@ -37,6 +37,9 @@ const BLOCK: usize = threshold(8, 3);
 /// 200 ns a lane one by one, and 22 together.
 const BATCH: usize = threshold(1 << 14, 20);
 
+/// The same of lanes that share their indices.
+const SHARING: usize = threshold(256, 6);
+
 /// The offset in bytes of an update's target, and the update's number: sorted by the offset, then by
 /// the number. One integer sorts faster than a pair.
 pub(super) trait Key: Copy + Ord + Send {
@@ -224,14 +227,12 @@ impl<'s> Sparse<'s> {
         let updates = count.saturating_mul(around * beside.len);
         let elements = Cost::of_near(updates.saturating_mul(row.len)).times(3);
         let cost = Cost::of_near(updates).times(30).plus(elements);
-        let parts = parallel::parts(cost).min(parallel::threads());
+        let parts = parallel::parts_at_once(cost);
         // Batches are of one length, so that all parts have as much to do.
         let share = beside.len.div_ceil(parts.div_ceil(around.max(1))).max(1);
-        let batch = match beside.step.indices {
-            // The same updates are sorted once for all of these.
-            0 => 1,
-            _ => share.div_ceil(share.div_ceil((BATCH / count.max(1)).max(1))),
-        };
+        // Batches that share their indices are sorted once for all.
+        let most = if beside.step.indices == 0 { SHARING } else { BATCH };
+        let batch = share.div_ceil(share.div_ceil((most / count.max(1)).max(1)));
         let rows = around * beside.len.div_ceil(batch);
         let piece = MIN_PIECE[usize::from(is_apart(accumulation, &row))];
         let most = if row.len <= SHORT_ROW { 1 } else { (row.len / piece).max(1) };

@@ -137,7 +137,7 @@ impl<'t> Touched<'t> {
         let TouchedBuffers { slot_offsets: targets, places, .. } = &mut *self.buffers;
         let Touched { accumulation, row, first, listed, .. } = *self;
         let steps = Steps { len: row.len, selected: row.step.selected, listed: row.step.listed };
-        let once = Steps { len: 1, selected: 0, listed: 0 };
+        let once = Steps::ONCE;
         // Lane by lane where targets of a lane are nearer to each other than lanes: those of a row may
         // share a few sets of the caches.
         let by_lane = is_apart(accumulation, &row);

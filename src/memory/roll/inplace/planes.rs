@@ -10,7 +10,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::cycles::{Cycles, RowPosition};
-use super::{Buffers, ROW_CHUNK, max_parts, unshifted};
+use super::{Buffers, ROW_CHUNK, parts_with_buffers, unshifted};
 use crate::error::Result;
 use crate::memory::alloc::repeated;
 use crate::memory::copy::rows::run;
@@ -116,9 +116,8 @@ impl Planes {
         let count: usize = self.outside.iter().map(|axis| axis.len).product();
         let rows = count.saturating_mul(self.bytes / self.row.len);
         let bytes = count.saturating_mul(self.bytes);
-        let parts =
-            parallel::parts(Cost::of_bytes(bytes.saturating_mul(2)).plus(Cost::of_near(rows)));
-        let parts = parts.min(max_parts(self.bytes)).min(count);
+        let cost = Cost::of_bytes(bytes.saturating_mul(2)).plus(Cost::of_near(rows));
+        let parts = parts_with_buffers(cost, self.bytes).min(count);
         let at_once = (GROUP / self.bytes).clamp(1, count);
         let mut memory = repeated(MaybeUninit::<u8>::uninit(), at_once * self.bytes * parts)?;
         let buffers = Buffers { start: memory.as_mut_ptr().cast(), bytes: at_once * self.bytes };
