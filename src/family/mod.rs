@@ -67,6 +67,16 @@ impl Plan {
         }
     }
 
+    /// The same indices; those with one for each element that repeat along all axes after the selected
+    /// one select whole rows.
+    #[inline]
+    fn of_rows<'i>(&self, indices: &Indices<'i>) -> Indices<'i> {
+        if self.kind == Kind::Elements && self.selected.end < self.indices_rank {
+            return indices.of_rows(self.selected.start);
+        }
+        *indices
+    }
+
     /// This plan with a policy for indices out of bounds, or, if the indices are those of an
     /// `IndexPlan`, with the policy that follows from both. Refuses a policy that cannot map
     /// indices onto an empty axis, and an `IndexPlan` for other axes.

@@ -33,6 +33,7 @@ where
     let plan = &checked_plan(attributes, data.shape(), indices);
     let plan = plan.as_ref().map_err(Error::clone)?;
     let shape: O = plan.shape(data.shape(), indices.shape());
+    let indices = &plan.of_rows(indices);
     let fill = fill_value(attributes.mode());
     if const { mem::needs_drop::<A>() } {
         let references = filled(shape, None, |out| {
@@ -61,6 +62,7 @@ where
     let plan = &checked_plan(attributes, data.shape(), indices);
     let plan = plan.as_ref().map_err(Error::clone)?;
     plan.check_output(data.shape(), indices.shape(), out.lengths())?;
+    let indices = &plan.of_rows(indices);
     // Indices are checked before `output` copies a shared array: an error must not cost a copy.
     let checked = out.is_copied();
     if checked {

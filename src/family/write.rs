@@ -4,8 +4,8 @@ use std::mem;
 
 use ndarray::{Array, ArrayRef, ArrayView, Dimension, IxDyn};
 
+use super::Plan;
 use super::work_copy::{Arrays, lies_apart};
-use super::{Kind, Plan};
 use crate::arguments::{AsArrayMut, AsArrayRef};
 use crate::error::{Error, Result};
 use crate::index::Policy;
@@ -115,16 +115,6 @@ type ArrayOf<T> = ArrayRef<<T as AsArrayRef>::Elem, <T as AsArrayRef>::Dim>;
 impl Plan {
     pub(super) fn refuses(&self) -> bool {
         self.policy == Policy::Refuse
-    }
-
-    /// The same indices; those of `scatter_elements` that repeat along all axes after the selected
-    /// one select whole rows.
-    #[inline]
-    fn of_rows<'i>(&self, indices: &Indices<'i>) -> Indices<'i> {
-        if self.kind == Kind::Elements && self.selected.end < self.indices_rank {
-            return indices.of_rows(self.selected.start);
-        }
-        *indices
     }
 
     /// The target to write to, and whether an error must still leave it untouched. If the target
