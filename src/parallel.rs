@@ -95,7 +95,7 @@ pub(crate) fn parts_at_once(cost: Cost) -> usize {
 /// The number of threads is asked last, since that may start a pool.
 #[inline(never)]
 fn parts_of_large(cost: Cost) -> usize {
-    if cost.0 < if awake::follows_call() { AWAKE } else { ASLEEP } {
+    if !pays(cost, awake::follows_call()) {
         return 1;
     }
     match threads() {
@@ -104,7 +104,12 @@ fn parts_of_large(cost: Cost) -> usize {
     }
 }
 
-/// The number of parts for several threads, if it pays to wake them.
+/// Whether it pays to split work of this cost between threads, which may be awake.
+fn pays(cost: Cost, awake: bool) -> bool {
+    cost.0 >= if awake { AWAKE } else { ASLEEP }
+}
+
+/// The number of parts for several threads, if splitting pays.
 fn parts_for(cost: Cost, threads: usize) -> usize {
     let parts = |least: u64| usize::try_from(cost.0 / least).unwrap_or(usize::MAX);
     // Fewer parts than threads have a thread each. Of more, all threads have as many: of five parts
@@ -216,7 +221,17 @@ fn join(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
 
 #[cfg(test)]
 mod tests {
-    use super::{AWAKE, Cost, MIN_PART, MIN_PART_OF_SMALL, PARTS_PER_THREAD, parts_for, share};
+    use super::{
+        ASLEEP, AWAKE, Cost, MIN_PART, MIN_PART_OF_SMALL, PARTS_PER_THREAD, parts_for, pays, share,
+    };
+
+    /// Less work is split where threads are awake.
+    #[test]
+    fn sleeping_threads_are_woken_for_more_work() {
+        for (awake, least) in [(false, ASLEEP), (true, AWAKE)] {
+            assert!(!pays(Cost(least - 1), awake) && pays(Cost(least), awake));
+        }
+    }
 
     /// Parts are not too small, not too many, and all threads have as many, unless some have none.
     #[test]

@@ -15,6 +15,8 @@ fn short_calls_start_no_pool() {
     let each = Array2::<i64>::from_shape_fn((70, 50).f(), |(i, j)| ((i + j) % 60) as i64);
     let updates = Array2::<f32>::from_elem((70, 50), 2.0);
     data.gather(&rows, Axis(1)).unwrap();
+    // Few indices, in lanes that span several times L2.
+    Array2::<f64>::zeros((2, 600_000)).gather(&vec![7; 1100], Axis(1)).unwrap();
     data.gather_elements(&each, Axis(1)).unwrap();
     data.gather(&IndexPlan::new(&rows, 60).unwrap(), Axis(1)).unwrap();
     for attributes in [Scatter::sum(1), Scatter::mean(1), Scatter::max(1).use_init_val(false)] {

@@ -10,6 +10,7 @@ use crate::arguments::{Output, OutputArray};
 use crate::error::{Error, Result};
 use crate::index::{OutOfBounds, Policy};
 use crate::memory::{Filled, Indices, Transfer, cloned, filled};
+use crate::parallel;
 
 /// The attributes of a gather.
 pub(crate) trait Reads<A> {
@@ -30,6 +31,7 @@ where
     D: Dimension,
     O: Dimension,
 {
+    let _call = parallel::Call::begin();
     let plan = &checked_plan(attributes, data.shape(), indices);
     let plan = plan.as_ref().map_err(Error::clone)?;
     let shape: O = plan.shape(data.shape(), indices.shape());
@@ -59,6 +61,7 @@ where
     D: Dimension,
     O: OutputArray<A> + ?Sized,
 {
+    let _call = parallel::Call::begin();
     let plan = &checked_plan(attributes, data.shape(), indices);
     let plan = plan.as_ref().map_err(Error::clone)?;
     plan.check_output(data.shape(), indices.shape(), out.lengths())?;

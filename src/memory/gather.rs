@@ -31,7 +31,6 @@ impl<'id> Transfer<'_, 'id> {
         untouched: bool,
         name: impl FnOnce(&mut Axes<'_>),
     ) -> Option<Filled<'id>> {
-        let _call = parallel::Call::begin();
         assert!(policy != Policy::Skip || self.fill.is_some(), "a gather cannot skip");
         let mut axes = Axes::new(*self.from(), Some(*indices.layout()), *self.to());
         name(&mut axes);

@@ -203,7 +203,7 @@ impl Scattering<'_> {
 
     /// Whether all indices are checked before the first is used: never those of a plan, nor those that are
     /// resolved before any write; under `Refuse`, if the target must survive an error, or if indices serve
-    /// several updates; under other policies, which gain by it only so, if each serves one.
+    /// several updates; under other policies, if each serves one, since otherwise checking gains nothing.
     fn checks_first(&self, walk: &Walk, policy: Policy, untouched: bool) -> bool {
         let one_update_each = || walk.loops.iter().all(|level| level.step.indices != 0);
         let pays = match policy {

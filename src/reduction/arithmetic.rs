@@ -269,15 +269,13 @@ macro_rules! halves {
             fn supports(_reduction: Reduction) -> bool {
                 true
             }
-            #[inline(always)]
+            // These three are never called: they accumulate in `f32` (`NARROW` is false).
             fn add(self, update: $half) -> $half {
                 self + update
             }
-            #[inline(always)]
             fn sub(self, update: $half) -> $half {
                 self - update
             }
-            #[inline(always)]
             fn mul(self, update: $half) -> $half {
                 self * update
             }

@@ -5,7 +5,7 @@ use opkernels::{OutOfBounds, Reduction, ScatterNd, ScatterNdExt};
 
 use crate::common::oracle::{self, Kind, Reducing};
 use crate::common::{
-    Laid, Layout, Numbers, Reduce, array_of, assert_same, calls, plan_of, settled,
+    Laid, Layout, Numbers, Reduce, Value, array_of, assert_same, calls, plan_of, settled,
 };
 
 /// Indices along an axis of `len` elements, each so many times or fewer in a row.
@@ -115,6 +115,58 @@ fn single_elements() {
     elements::<u8>();
     elements::<f32>();
     elements::<u128>();
+}
+
+/// Elements gathered by indices that repeat along the last axis, as those of a list that is expanded to the
+/// shape of the data do; in one row of `wild` ones they are out of bounds.
+fn gathered<A: Value>(shape: &[usize], count: usize, modes: &[OutOfBounds<A>], wild: bool) {
+    let kind = Kind::Elements { axis: shape.len() as i128 - 2 };
+    let axis = shape.len() - 2;
+    let mut of_rows = shape.to_vec();
+    (of_rows[axis], of_rows[axis + 1]) = (count, 1);
+    let mut rows = repeating(&of_rows, shape[axis], 1);
+    if wild {
+        let middle = rows.len() / 2;
+        rows.as_slice_mut().unwrap()[middle] = 3 * shape[axis] as i64;
+    }
+    of_rows[axis + 1] = shape[axis + 1];
+    let indices = rows.broadcast(of_rows).unwrap().to_owned();
+    let (data, wide) = (array_of::<A>(shape, 1), indices.mapv(i128::from));
+    for mode in modes {
+        let expected = oracle::read(kind, &data, &wide, mode);
+        let into = array_of::<A>(indices.shape(), 3);
+        let mut out = into.clone();
+        let done =
+            calls::read_into(kind, &data.view(), &indices, mode.clone(), &mut out.view_mut());
+        match (expected, calls::read(kind, &data.view(), &indices, mode.clone())) {
+            (Ok(expected), Ok(returned)) => {
+                assert_same(&returned, &expected);
+                assert_same(&out, &expected);
+                done.unwrap();
+            }
+            (Err(refused), Err(error)) => {
+                assert!(refused.is(&error) && refused.is(&done.unwrap_err()), "{error}");
+                assert_same(&out, &into);
+            }
+            (expected, returned) => panic!("{returned:?}, expected {expected:?}"),
+        }
+    }
+}
+
+fn gathered_in_all_modes<A: Value>() {
+    let fill = OutOfBounds::Fill(A::from_number(5));
+    let modes = [OutOfBounds::Error, OutOfBounds::Clip, OutOfBounds::Wrap, fill];
+    for wild in [false, true] {
+        gathered::<A>(&[60, 40], 50, &modes, wild);
+        gathered::<A>(&[3, 20, 9], 70, &modes, wild);
+    }
+}
+
+#[test]
+fn gathered_rows() {
+    gathered_in_all_modes::<u8>();
+    gathered_in_all_modes::<f64>();
+    gathered_in_all_modes::<String>();
 }
 
 /// One value for many tuples, which select single elements.

@@ -266,16 +266,13 @@ mod tests {
     /// Whether updates are transposed depends on steps of both arrays; sums do not.
     #[test]
     fn updates_lie_in_any_way() {
-        let [rows, columns] = [MIN_SIDE + 1, MIN_SIDE + 2];
+        let least = MIN_SIDE.max(MIN_COPIES);
+        let [rows, columns] = [least + 1, least + 2];
         let steps = [1, 2, WIDTH, WIDTH + 1];
+        let apart = steps.map(|row| steps.map(|column| (row, column))).concat();
         let repeated = [0, 1, 2, WIDTH].map(|row| [(row, 0), (0, row)]).concat();
-        for target in steps.map(|row| steps.map(|column| (row, column))).concat() {
-            for updates in steps
-                .map(|row| steps.map(|column| (row, column)))
-                .concat()
-                .into_iter()
-                .chain(repeated.clone())
-            {
+        for &target in &apart {
+            for &updates in apart.iter().chain(&repeated) {
                 for by_columns in [false, true] {
                     for evenly_spaced in [false, true] {
                         let steps = [target, updates];

@@ -1,6 +1,6 @@
 //! Entries whose index selects nothing, apart from those that select something: kernels find no gaps, and
-//! are called once for all entries of either kind. Called for each run of either, they would take ten times
-//! as long as plain loops.
+//! are mostly called once for all entries of either kind. Called for each run of either, they would take ten
+//! times as long as plain loops; but where few entries of strided rows select nothing, the runs are long.
 
 use std::ops::Range;
 
@@ -27,7 +27,8 @@ impl Run<'_> {
         if gaps == Gaps::Dropped {
             return self.without_gaps(chunk, buffers, part);
         }
-        let places_only = self.tile_of(chunk, part);
+        // Made first, since what is kept may begin further on.
+        let without_entries = self.tile_of(chunk, part);
         list_gaps(chunk, buffers);
         let row = self.walk.inner.len.saturating_mul(self.size);
         if gaps == Gaps::Overwritten && row <= OVERWRITTEN {
@@ -38,20 +39,20 @@ impl Run<'_> {
         }
         let places = buffers.scratch.values();
         // `fill` reads no offset: these tell how many there are.
-        let mut tile = Tile { offsets: places, places: Places::Each(places), ..places_only };
+        let mut tile = Tile { offsets: places, places: Places::Each(places), ..without_entries };
         // SAFETY: as in `tile`; the kernel uses no offset.
         #[allow(unsafe_code)]
         self.each_shared(&mut tile, part, |tile| unsafe { self.kernel.fill(tile) });
     }
 
-    /// Runs those entries of a chunk that select something: together, or, if few do not and kernels
-    /// transpose what is evenly spaced, up to each that does not.
+    /// Runs those entries of a chunk that select something: together, or, if few do not, up to each that does
+    /// not, where rows are not contiguous in the list: kernels may transpose what is evenly spaced.
     fn without_gaps(&self, chunk: &mut Chunk, buffers: &mut Buffers<'_>, part: &Part) {
         let (inner, offsets) = (self.walk.inner, buffers.offsets.values());
         let is_gap = |offset: &isize| *offset == NOWHERE;
-        let transposes = inner.len > 1 && inner.step.listed != self.size as isize;
+        let strided = inner.len > 1 && inner.step.listed != self.size as isize;
         let few = || offsets.iter().filter(|offset| is_gap(offset)).count() <= offsets.len() / FEW;
-        let (Some(step), None, true) = (chunk.place_step, chunk.tiles, transposes && few()) else {
+        let (Some(step), None, true) = (chunk.place_step, chunk.tiles, strided && few()) else {
             keep(chunk, buffers, &SOMEWHERE);
             return self.shared(chunk, buffers, part);
         };

@@ -40,7 +40,7 @@ impl Run<'_> {
         let walk = self.walk;
         let ([entries], [.., last]) = (walk.nest(), &walk.components[..]) else { return None };
         let steps = [last.step, entries.step.listed];
-        if walk.has_only_entries() && steps == [self.size as isize; 2] {
+        if walk.is_nest() && steps == [self.size as isize; 2] {
             self.kernel.planned()
         } else {
             None

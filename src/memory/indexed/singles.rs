@@ -105,7 +105,7 @@ impl Run<'_> {
         // For an index out of bounds a wrong element is written first: only a gather may overwrite
         // it later.
         let refuses = self.policy == Policy::Refuse || single.action == Action::Gather;
-        walk.has_only_entries() && dense && many && refuses && near()
+        walk.is_nest() && dense && many && refuses && near()
     }
 
     /// Whether the indices of a run are sorted and [dense](are_dense), judged by a sample.

@@ -12,6 +12,8 @@
 //! Many lines, above all lines a power of two apart, of which a cache holds few, do not stay cached
 //! until the next lane uses them. A panel uses each line once to pack it and once to copy it back.
 
+use std::ptr;
+
 use super::copy;
 use crate::memory::alloc::reserved;
 use crate::memory::cpu::{LINE, of_caches};
@@ -23,7 +25,6 @@ use crate::memory::walk::{
 };
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
-use std::ptr;
 
 /// The panels of an array, and a buffer for each part of them that runs at the same time.
 ///

@@ -15,7 +15,7 @@ use super::tiling::tile;
 use super::{Component, Components, Loop, Loops, Offsets, iterations};
 use crate::memory::cpu::{self, Caches, of_caches};
 use crate::memory::indices::CHUNK;
-use crate::parallel;
+use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
 const LEFT_OUT: &str = "tiles leave iterations out";
@@ -170,9 +170,9 @@ impl Walk {
         self.loops.iter().all(|level| level.entries || !level.reads_indices())
     }
 
-    /// Whether all loops are over entries, or read indices of their own.
+    /// Whether all loops are in the nest: none is outside it, and there are no rows.
     #[inline]
-    pub(in crate::memory) fn has_only_entries(&self) -> bool {
+    pub(in crate::memory) fn is_nest(&self) -> bool {
         self.outer.len == 1 && self.inner.len == 1 && self.shared().is_empty()
     }
 
@@ -388,7 +388,7 @@ impl Walk {
         total >= least
             && iterations(entries) > CHUNK
             && self.reach() >= L1
-            && total / parallel::threads() >= least
+            && total / parallel::parts_at_once(Cost::of_far(iterations(&self.loops))) >= least
             && !shares_chunks(shared, &entries[0], total.saturating_add(span(&self.inner)))
     }
 }

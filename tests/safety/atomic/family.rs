@@ -4,6 +4,7 @@ use ndarray::{Array1, Array2, ArrayD};
 use opkernels::{Error, GatherNd, GatherNdExt, IndexInteger, OutOfBounds, ScatterNd, ScatterNdExt};
 use proptest::prelude::*;
 
+use super::scatter_elements::repeated;
 use super::{Case, around_the_grain, assert_all_or_nothing, case, one_case_in, other, small};
 use crate::common::oracle::{self, Kind};
 use crate::common::{Index, Laid, Numbers, Value, array_of, calls};
@@ -29,6 +30,10 @@ impl<A: Value, I: Index> Arrays<A, I> {
             _ => (Kind::Tuples { batch_dims: 0 }, [len, len], vec![rows, length, 2]),
         };
         let indices = case.indices::<I>(&indices, len, case.seed);
+        let indices = match kind {
+            Kind::Elements { axis: 0 } => repeated(indices, 0, numbers),
+            _ => indices,
+        };
         Arrays {
             kind,
             data: case.laid(&array_of(&data, case.seed), 0),

@@ -33,7 +33,11 @@ impl<A: Value, I: Index> Arrays<A, I> {
 }
 
 /// Now and then each row has one index throughout, which goes its own way.
-fn repeated<I: Index>(mut indices: ArrayD<I>, axis: usize, numbers: &mut Numbers) -> ArrayD<I> {
+pub(super) fn repeated<I: Index>(
+    mut indices: ArrayD<I>,
+    axis: usize,
+    numbers: &mut Numbers,
+) -> ArrayD<I> {
     if axis == 0 && numbers.once_in(2) {
         for mut row in indices.rows_mut() {
             let last = row[row.len() - 1];

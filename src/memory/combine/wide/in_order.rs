@@ -57,7 +57,7 @@ pub(super) fn fold(
     }
     let loops = accumulation.loops.iter().copied().filter(|level| level.len > 1).collect();
     let (walk, rest) = Walk::new(loops, accumulation.components.clone(), Order::Selected(0));
-    let one_lane = rest.is_none() && walk.has_only_entries();
+    let one_lane = rest.is_none() && walk.is_nest();
     if !one_lane || !accumulation.indices.are_sorted(&walk, accumulation.policy) {
         return None;
     }
