@@ -33,6 +33,8 @@ pub fn workloads() -> Vec<Workload> {
         Workload::new("gather_elements_across_x10", |take| across(take, 1100)),
         Workload::new("gather_elements_across_x100", |take| across(take, 3464)),
         Workload::new("gather_elements_few_of_slabs", few_of_slabs),
+        Workload::new("gather_elements_of_rows_x1", |take| of_rows(take, [20_000, 64], 2_000)),
+        Workload::new("gather_elements_of_rows_x10", |take| of_rows(take, [200_000, 64], 20_000)),
     ]
 }
 
@@ -102,6 +104,14 @@ fn along_rows(out: &mut Array2<f32>, data: &Array2<f32>, idx: &Array2<i64>) {
     for ((mut out, data), idx) in rows {
         out.iter_mut().zip(&idx).for_each(|(o, &i)| *o = data[i as usize]);
     }
+}
+
+/// Indices that repeat along rows: a list expanded to the shape of the result, as PyTorch's `gather` and
+/// ONNX's GatherElements need it to select rows.
+fn of_rows(take: Take<'_>, shape: [usize; 2], count: usize) {
+    let rows = indices((count, 1), shape[0]);
+    let expanded = rows.broadcast((count, shape[1])).expect("one column");
+    of_matrix(take, &floats(shape), &copy(&expanded.to_owned()), 0);
 }
 
 fn cube(take: Take<'_>, len: usize) {
