@@ -110,9 +110,9 @@
 //!
 //! # Determinism and threads
 //!
-//! Large calls run on the current rayon thread pool, others on the calling thread. Results are the same to
-//! the bit for every number of threads, memory layout and run, except for the sign
-//! and payload of a NaN: updates of a scatter apply in row-major order of
+//! Large calls run on the current rayon thread pool, others on the calling thread.
+//! Results are the same to the bit for every number of threads, memory layout and
+//! run, except for the sign and payload of a NaN: updates of a scatter apply in row-major order of
 //! `indices`, floating-point sums included. Without the feature `rayon`
 //! everything runs on the calling thread.
 //!

@@ -83,7 +83,7 @@ pub(crate) fn parts(cost: Cost) -> usize {
     if cost.0 < AWAKE { 1 } else { parts_of_large(cost) }
 }
 
-/// The same, at most one for each thread: for parts that need memory of their own.
+/// The same, at most one for each thread: how many run at the same time.
 #[inline]
 pub(crate) fn parts_at_once(cost: Cost) -> usize {
     match parts(cost) {

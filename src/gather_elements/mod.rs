@@ -55,8 +55,9 @@ pub trait GatherElementsExt: AsArrayRef {
     /// O(indices), in parallel where there are many. Indices that repeat along all axes
     /// after `axis`, as a list that was expanded to this shape, are looked through once
     /// and copy rows. Elements that need dropping (`String`, `Vec`) are cloned from an
-    /// array of references, one for each element of the result. Lanes that lie apart, as in a transposed array, may be
-    /// packed in work memory of at most half of the last-level cache for each thread.
+    /// array of references, one for each element of the result. Lanes that lie apart, as
+    /// in a transposed array, may be packed in work memory of at most half of the
+    /// last-level cache for each thread.
     ///
     /// # Specification
     /// ONNX GatherElements 13 and OpenVINO GatherElements-6; NumPy's

@@ -348,22 +348,18 @@ impl<'p> Pass<'p> {
         let quotients = kernels.quotients().expect(HAS_KERNELS);
         let Some(counts) = self.counts(walk)? else { return Ok(false) };
         let size = self.scattering.target.layout().size();
-        // SAFETY: both kernels are for the elements of the target and `u32` counts.
-        #[allow(unsafe_code)]
-        unsafe {
-            let summed = match (init, sets_once(walk)) {
-                (false, true) => {
-                    self.run_counted(&counts, &SetCounted(start));
-                    self.run(walk, &[&add])
-                }
-                (false, false) => self.run(walk, &[&start, &add]),
-                (true, _) => self.run(walk, &[&add]),
-            };
-            if summed {
+        let summed = match init {
+            true => self.run(walk, &[&add]),
+            false => self.run_from(walk, start, &add, sets_once(walk).then_some(&counts)),
+        };
+        if summed {
+            // SAFETY: the kernel is for the elements of the target and `u32` counts.
+            #[allow(unsafe_code)]
+            unsafe {
                 self.run_counted(&counts, &Divide { quotients, size, init });
             }
-            Ok(summed)
         }
+        Ok(summed)
     }
 
     /// Reduces updates with each other alone: targets that have some are set to `start` first. Returns false
@@ -378,16 +374,27 @@ impl<'p> Pass<'p> {
         // Without memory for counts it goes without.
         match pays.then(|| self.counts(walk)) {
             Some(Ok(None)) => false,
-            Some(Ok(Some(counts))) => {
-                // SAFETY: the kernel is for the elements of the target and `u32` counts.
-                #[allow(unsafe_code)]
-                unsafe {
-                    self.run_counted(&counts, &SetCounted(start));
-                }
-                self.run(walk, &[reduce])
-            }
-            Some(Err(_)) | None => self.run(walk, &[&start, reduce]),
+            Some(Ok(counts)) => self.run_from(walk, start, reduce, counts.as_ref()),
+            Some(Err(_)) | None => self.run_from(walk, start, reduce, None),
         }
+    }
+
+    /// Sets targets that have updates to `start`, by their `counts` or else by each update, and then reduces.
+    /// Returns false where an index is refused.
+    fn run_from(
+        &self,
+        walk: &mut Walk,
+        start: Set,
+        reduce: &dyn Kernel,
+        counts: Option<&combine::Counts<'_>>,
+    ) -> bool {
+        let Some(counts) = counts else { return self.run(walk, &[&start, reduce]) };
+        // SAFETY: the kernel is for the elements of the target and `u32` counts.
+        #[allow(unsafe_code)]
+        unsafe {
+            self.run_counted(counts, &SetCounted(start));
+        }
+        self.run(walk, &[reduce])
     }
 
     /// Runs a kernel over all targets (selected) and their counts (listed).

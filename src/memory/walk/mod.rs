@@ -33,13 +33,22 @@ mod tiling;
 
 pub(super) use cost::cost_of_rows;
 pub(super) use cursor::{Cursor, iterations, iterations_over_entries};
-pub(super) use order::{
-    FEW, Order, Walk, Walks, is_far, is_inside, is_spread, merge, targets, with_rest,
-};
+pub(super) use order::{FEW, Order, Walk, is_far, is_inside, is_spread, merge, targets};
 use smallvec::SmallVec;
 pub(super) use tiling::lines::{STREAMS, lines_in_l1};
 
 use super::strided::Layout;
+
+/// A walk, and the one over what its tiles leave, if that is something.
+pub(super) type Walks = (Walk, Option<Box<Walk>>);
+
+/// The two, one after the other.
+pub(super) fn with_rest<'w>(
+    walk: &'w Walk,
+    rest: Option<&'w Walk>,
+) -> impl Iterator<Item = &'w Walk> {
+    std::iter::once(walk).chain(rest)
+}
 
 /// One level of a loop nest: its number of iterations, and the step from one iteration to the
 /// next in each array, in bytes.

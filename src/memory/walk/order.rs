@@ -12,7 +12,7 @@ use std::ops::Range;
 use super::joined::joined;
 use super::tiling::lines::{LINE, reuses_lines};
 use super::tiling::tile;
-use super::{Component, Components, Loop, Loops, Offsets, iterations};
+use super::{Component, Components, Loop, Loops, Offsets, Walks, iterations};
 use crate::memory::cpu::{self, Caches, of_caches};
 use crate::memory::indices::CHUNK;
 use crate::parallel::{self, Cost};
@@ -30,17 +30,6 @@ pub(in crate::memory) enum Order {
     /// The selected array: the target of a scatter. The size of an update in bytes if the
     /// kernel transposes updates of this size, for which tiles are longer; otherwise 0.
     Selected(usize),
-}
-
-/// A loop nest, and what tiles leave of it.
-pub(in crate::memory) type Walks = (Walk, Option<Box<Walk>>);
-
-/// A walk, and then the one that tiles leave of it.
-pub(in crate::memory) fn with_rest<'w>(
-    walk: &'w Walk,
-    rest: Option<&'w Walk>,
-) -> impl Iterator<Item = &'w Walk> {
-    std::iter::once(walk).chain(rest)
 }
 
 impl Order {

@@ -115,18 +115,24 @@ pub(in crate::memory) unsafe fn count(tile: &Tile<'_>) {
     }
 }
 
+/// The rows of a tile, each as one element, and their length, if they are dense and have one count each;
+/// otherwise its elements, and 1. Elements have `size` bytes.
+fn counted_rows<'t>(tile: &Tile<'t>, size: usize) -> (Tile<'t>, usize) {
+    let inner = tile.inner;
+    match inner.selected == size as isize && inner.listed == 0 {
+        true => (Tile { inner: Steps { len: 1, ..inner }, ..*tile }, inner.len),
+        false => (*tile, 1),
+    }
+}
+
 /// Writes a value to all elements of rows (selected) whose counts (listed, `u32`) are not 0.
 pub(in crate::memory) struct SetCounted(pub(in crate::memory) Set);
 
 #[allow(unsafe_code)]
 impl Kernel for SetCounted {
     unsafe fn run(&self, tile: &Tile<'_>) {
-        let Steps { len, selected, listed } = tile.inner;
-        let (rows, len) = match listed == 0 && selected == self.0.size() as isize {
-            true => (Tile { inner: Steps { len: 1, ..tile.inner }, ..*tile }, len),
-            false => (*tile, 1),
-        };
-        // SAFETY: the caller's promise, for each row if rows are dense, or else each element.
+        let (rows, len) = counted_rows(tile, self.0.size());
+        // SAFETY: the caller's promise, for each row or element.
         elements(&rows, |row, count| unsafe {
             if count.cast::<u32>().read() > 0 {
                 self.0.row(row, len);
@@ -158,9 +164,8 @@ impl Kernel for Divide {
                 (self.quotients.each)(sums, counts, more);
             });
         }
-        let (rows, len) =
-            if dense && inner.listed == 0 { (row_by_row, inner.len) } else { (*tile, 1) };
-        // SAFETY: the caller's promise, for each row if rows are dense, or else each element.
+        let (rows, len) = counted_rows(tile, self.size);
+        // SAFETY: the caller's promise, for each row or element.
         elements(&rows, |sums, count| unsafe {
             let count = count.cast::<u32>().read();
             if count > 0 {
