@@ -129,7 +129,8 @@
 //! - `num-complex`: reductions on `num_complex::Complex`.
 //!
 //! Without a feature, gathers, rolls and overwriting scatters take elements of any
-//! [`Clone`] type, and folds take elements of any types.
+//! type that is [`Clone`], [`Send`] and [`Sync`], and folds take targets of any type
+//! that is `Send` and updates of any that is `Sync`.
 //!
 //! # Limitations
 //!

@@ -82,9 +82,9 @@ pub trait GatherNdExt: AsArrayRef {
     /// `output[p.., i.., r..] = self[p.., indices[p.., i.., 0], .., indices[p.., i.., k-1], r..]`
     ///
     /// # Shapes
-    /// `output.shape = indices.shape[..-1] + self.shape[b + k..]`, where
-    /// `1 <= k <= self.rank - b`, `b < indices.rank` and the first `b` lengths of
-    /// `self` and `indices` are equal.
+    /// `output.shape = indices.shape[..-1] + self.shape[b + k..]`, in standard layout,
+    /// where `k = indices.shape[-1]`, `1 <= k <= self.rank - b`, `b < indices.rank` and
+    /// the first `b` lengths of `self` and `indices` are equal.
     ///
     /// # Errors
     /// Those of [`gather_nd`](Self::gather_nd);

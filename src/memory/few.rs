@@ -197,8 +197,8 @@ impl<'a> Few<'a> {
         unsafe { self.run_over(self.selected, |step| step, kernel) }
     }
 
-    /// The same over another array in place of the selected one, which begins at `selected`, and in which
-    /// `scale` is what each step is.
+    /// The same over another array in place of the selected one, which begins at `selected`, and where a
+    /// step of the selected array becomes `scale(step)`.
     ///
     /// # Safety
     /// That of [`run`](Self::run), for this array.

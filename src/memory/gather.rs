@@ -4,9 +4,9 @@
 //! for k in entries { output[k] = data[indices[k]] }
 //! ```
 
+use super::copy::Transfer;
 use super::copy::rows::are_large;
 use super::copy::stage::is_past;
-use super::copy::{Transfer, Way};
 use super::cpu::{LINE, is_long, is_streamed, of_caches};
 use super::few::{Few, Named};
 use super::indexed::{Cut, Run, SHORT_RUN, is_chunk, unit};
@@ -36,10 +36,10 @@ impl<'id> Transfer<'_, 'id> {
         name(&mut axes);
         if let Some(walk) = axes.finish() {
             assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
-            let plain = matches!(self.copier.way, Way::Bytes).then_some(self.copier.size);
+            let plain = self.copier.plain();
             let mut selection = Selection { indices, policy, untouched };
             if let Some(packed) = Packed::of(walk, indices, self.order(), plain) {
-                return self.gather_packed(packed, &selection, walk);
+                return self.gather_packed(&packed, &selection, walk);
             }
             let rest = walk.order(self.order());
             if rest.is_some() && selection.must_not_write() {
@@ -67,7 +67,7 @@ impl<'id> Transfer<'_, 'id> {
     #[inline(never)]
     fn gather_packed(
         &self,
-        mut packed: Packed,
+        packed: &Packed,
         selection: &Selection<'_>,
         walk: &Walk,
     ) -> Option<Filled<'id>> {

@@ -18,6 +18,7 @@ mod scatter;
 mod strided;
 mod tile;
 mod walk;
+mod work;
 
 pub(crate) use alloc::reserved;
 #[cfg(feature = "half")]

@@ -12,11 +12,12 @@ use self::panels::Panels;
 use super::copy::{Copier, Way};
 use super::indexed::{Cut, Run};
 use super::indices::Indices;
-use super::walk::{Order, Walk, Walks, with_rest};
+use super::walk::{Cursor, Loop, Offsets, Order, Walk, Walks, iterations, with_rest};
+use super::work::Buffers;
 use crate::parallel;
 
 /// What of a walk is packed.
-// Not boxed: that would be an allocation which may not fail.
+// Not boxed: `Box::new` ends the process where memory is refused.
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Packed {
     Lanes(Panels),
@@ -50,7 +51,7 @@ impl Packed {
     /// and whose kernel is for single elements; lanes are of elements of the size that they were made for.
     /// If the kernel writes the selected array, that is borrowed exclusively, otherwise the listed array is.
     #[allow(unsafe_code)]
-    pub(super) unsafe fn run(&mut self, run: &Run<'_>, writes: bool) {
+    pub(super) unsafe fn run(&self, run: &Run<'_>, writes: bool) {
         // SAFETY: the caller's promise.
         unsafe {
             match self {
@@ -59,6 +60,32 @@ impl Packed {
             }
         }
     }
+}
+
+/// Runs a walk piece by piece, in a part for each buffer, until an index is refused: `piece` is called with
+/// its number in the loops `around`, the offsets of its first iteration, the buffer of its part and what the
+/// part keeps from one piece to the next. Parts share the `units` of loops that may run at the same time, of
+/// which each has as many pieces.
+fn each_piece<K: Default>(
+    run: &Run<'_>,
+    around: &[Loop],
+    units: usize,
+    buffers: &Buffers,
+    piece: impl Fn(usize, Offsets, *mut u8, &mut K) + Sync,
+) {
+    let inside = iterations(around) / units;
+    parallel::run(buffers.parts(), &|part| {
+        let share = parallel::share(units, buffers.parts(), part);
+        let mut cursor = Cursor::new(around, run.walk.base, share.start * inside);
+        let mut kept = K::default();
+        for number in share.start * inside..share.end * inside {
+            let (at, _) = cursor.take(1);
+            piece(number, at, buffers.of(part), &mut kept);
+            if run.is_refused() {
+                return;
+            }
+        }
+    });
 }
 
 /// Copies plain elements of `size` bytes along these walks, as a part of a run.

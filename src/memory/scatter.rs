@@ -257,8 +257,8 @@ impl Pass<'_> {
         let size = self.scattering.updates.layout().size();
         let order =
             Order::Selected(if reduces && combine::transposes_updates(size) { size } else { 0 });
-        if let Some(mut packed) = Packed::of(walk, self.indices, order, reduces.then_some(size)) {
-            return kernels.iter().all(|kernel| self.packed(&mut packed, walk, *kernel));
+        if let Some(packed) = Packed::of(walk, self.indices, order, reduces.then_some(size)) {
+            return kernels.iter().all(|kernel| self.packed(&packed, walk, *kernel));
         }
         let rest = walk.order(order);
         kernels
@@ -268,18 +268,18 @@ impl Pass<'_> {
 
     /// Runs the copy kernel for the row of each walk; returns false where an index is refused.
     fn copy(&self, walk: &mut Walk, copier: Copier) -> bool {
-        let plain = matches!(copier.way, Way::Bytes).then_some(copier.size);
+        let plain = copier.plain();
         let order =
             Order::Selected(plain.filter(|size| combine::transposes_updates(*size)).unwrap_or(0));
-        if let Some(mut packed) = Packed::of(walk, self.indices, order, plain) {
-            return self.packed(&mut packed, walk, &copier.write(&Loop::ONCE));
+        if let Some(packed) = Packed::of(walk, self.indices, order, plain) {
+            return self.packed(&packed, walk, &copier.write(&Loop::ONCE));
         }
         let rest = walk.order(order);
         with_rest(walk, rest.as_deref()).all(|walk| self.walk(walk, &copier.write(&walk.inner)))
     }
 
     /// Runs a kernel over a walk of which this is packed; returns false where an index is refused.
-    fn packed(&self, packed: &mut Packed, walk: &Walk, kernel: &dyn Kernel) -> bool {
+    fn packed(&self, packed: &Packed, walk: &Walk, kernel: &dyn Kernel) -> bool {
         let Scattering { target, updates, .. } = self.scattering;
         let outside = AtomicBool::new(false);
         let run = Run {

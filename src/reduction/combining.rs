@@ -40,7 +40,7 @@ macro_rules! scatter_attributes {
 
             /// Sets how updates combine with what their target holds. By
             /// default, [`Reduction::None`](crate::Reduction::None), they
-            /// overwrite it, for elements of any [`Clone`] type.
+            /// overwrite it, for elements of any type that is [`Clone`].
             ///
             /// [`Reduction`](crate::Reduction) lists the other reductions and
             /// the element types that have them. For elements of other types

@@ -154,7 +154,7 @@ pub trait RollExt: AsArrayRef {
     fn roll_inplace(&mut self, shifts: impl IntoShifts, axes: impl IntoAxes) -> Result<()>
     where
         Self: AsArrayMut,
-        Self::Elem: Send + Sync,
+        Self::Elem: Send,
     {
         let shifts = &plan::shifts(self.as_array().shape(), &shifts, &axes);
         let shifts = shifts.as_ref().map_err(Error::clone)?;

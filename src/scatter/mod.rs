@@ -124,7 +124,8 @@ pub trait ScatterExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(elements + updates), in parallel where the slices are long or many.
+    /// O(elements + updates), in parallel where the slices are long or many, with the
+    /// work memory of [`scatter_inplace`](Self::scatter_inplace), but for a copy.
     ///
     /// # Specification
     /// OpenVINO ScatterUpdate-3 with reductions; PyTorch's `index_add`.
@@ -179,12 +180,11 @@ pub trait ScatterExt: AsArrayRef {
     /// # Complexity
     /// O(updates), whatever the size of `self`, in parallel where the slices
     /// are long or many. Where an index out of bounds is an error, indices, unless
-    /// they are few, are checked in a pass before the first update; or, if they
-    /// take at least four times the memory of `self`, the work is done on a copy of
-    /// it, which an error discards. It may be, too, where rows of `self` are not
-    /// contiguous, as in a transposed array, and there are at least as many updates as
-    /// elements; where the reduction accumulates beside its target, as of half precision,
-    /// from a quarter as many on. A mean, and a reduction of half precision, needs work
+    /// they are few, are checked in a pass before the first update. Or the work is done
+    /// in a copy of `self`, which an error discards: where indices take at least four
+    /// times its memory, and where its rows are not contiguous, as in a transposed array,
+    /// and there are at least as many updates as elements (a quarter as many where the
+    /// reduction accumulates beside its target, as of half precision). A mean, and a reduction of half precision, needs work
     /// memory in proportion to the number of updates or
     /// to the length of the axis. A shared `ArcArray` is copied first, unless the
     /// call returns an error; for a large one, the call takes about four times as long as

@@ -19,7 +19,7 @@ use crate::family;
 /// along the axis, where the coordinate is the index at the coordinates of the
 /// update:
 ///
-/// `output[.., indices[.., i, ..], ..] = reduction(output[.., indices[.., i, ..], ..], updates[.., i, ..])`
+/// `output[p.., indices[p.., i, r..], r..] = reduction(output[p.., indices[p.., i, r..], r..], updates[p.., i, r..])`
 ///
 /// Updates apply in row-major order of `indices`, so the result is the same to
 /// the bit for every number of threads. Where targets repeat under
@@ -36,7 +36,7 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// Returns a copy of `self` with `updates` written over the elements that
     /// `indices` select along `axis`:
     ///
-    /// `output[.., indices[.., i, ..], ..] = updates[.., i, ..]`
+    /// `output[p.., indices[p.., i, r..], r..] = updates[p.., i, r..]`
     ///
     /// # Shapes
     /// `indices` have the rank of `self`. Along `axis` they may have any length,
@@ -91,7 +91,7 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// `indices` select. The attributes are an axis, to overwrite, or
     /// [`ScatterElements`]:
     ///
-    /// `output[.., indices[.., i, ..], ..] = reduction(output[.., indices[.., i, ..], ..], updates[.., i, ..])`
+    /// `output[p.., indices[p.., i, r..], r..] = reduction(output[p.., indices[p.., i, r..], r..], updates[p.., i, r..])`
     ///
     /// [`Reduction`](crate::Reduction) defines each reduction for each element
     /// type.
@@ -120,8 +120,9 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// ```
     ///
     /// # Complexity
-    /// O(elements + updates), in parallel where there are many lanes. A broadcast
-    /// view of the indices (stride 0) is never expanded to an array.
+    /// O(elements + updates), in parallel where there are many lanes, with the work
+    /// memory of [`scatter_elements_inplace`](Self::scatter_elements_inplace), but for
+    /// a copy. A broadcast view of the indices (stride 0) is never expanded to an array.
     ///
     /// # Specification
     /// OpenVINO ScatterElementsUpdate-12 and ONNX ScatterElements 18.
@@ -141,11 +142,11 @@ pub trait ScatterElementsExt: AsArrayRef {
         family::write(&attributes, self.as_array(), &indices.hold().indices(), &updates.updates())
     }
 
-    /// Reduces `updates` into elements of `self` in place, or overwrites these, which
-    /// may be of any `Clone` type. The attributes are an axis, to overwrite, or
-    /// [`ScatterElements`]:
+    /// Reduces `updates` into elements of `self` in place, or overwrites them; then
+    /// elements may be of any type that is `Clone`, `Send` and `Sync`. The attributes
+    /// are an axis, to overwrite, or [`ScatterElements`]:
     ///
-    /// `self[.., indices[.., i, ..], ..] = reduction(self[.., indices[.., i, ..], ..], updates[.., i, ..])`
+    /// `self[p.., indices[p.., i, r..], r..] = reduction(self[p.., indices[p.., i, r..], r..], updates[p.., i, r..])`
     ///
     /// # Shapes
     /// Those of [`scatter_elements`](Self::scatter_elements); `self` may have
@@ -206,7 +207,7 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// of `updates`, with the element of `self` that the update goes to. The
     /// attributes are an axis or [`ScatterElements`], whose reduction is ignored:
     ///
-    /// `f(&mut self[.., indices[.., i, ..], ..], &updates[.., i, ..])`
+    /// `f(&mut self[p.., indices[p.., i, r..], r..], &updates[p.., i, r..])`
     ///
     /// For each target, calls are in row-major order of `indices`.
     /// Elements of `self` and of `updates` may be of any types; neither need be

@@ -9,10 +9,13 @@ use crate::common::{
     Index, Numbers, Reduce, Value, array_of, assert_same, calls, here_and_on_pools, settled,
 };
 
-/// The shape of the data, the axis and the number of indices along it. Blocks end within both loops that
+/// The shape of the data, the axis and the number of indices along it.
+type Size = (&'static [usize], usize, usize);
+
+/// Blocks end within both loops that
 /// they divide, within one, or nowhere; they have few columns, or few lists. With few indices in a row, the
 /// offsets of chunks are transposed instead.
-const SIZES: [(&[usize], usize, usize); 9] = [
+const SIZES: [Size; 8] = [
     (&[37, 530], 0, 90),
     (&[70, 530], 1, 700),
     (&[9000, 3], 0, 5000),
@@ -21,8 +24,10 @@ const SIZES: [(&[usize], usize, usize); 9] = [
     (&[33, 11, 50], 2, 61),
     (&[8, 300, 5, 6], 1, 400),
     (&[40, 3, 9, 30], 3, 20),
-    (&[3000, 530], 0, 700),
 ];
+
+/// More memory than caches near a core have.
+const LARGE: Size = (&[3000, 530], 0, 700);
 
 /// The same indices, with their first axis innermost in memory, forwards or backwards.
 fn across<I: Index>(indices: &ArrayD<I>, backwards: bool) -> ArrayD<I> {
@@ -52,30 +57,34 @@ fn with_len(shape: &[usize], axis: usize, len: usize) -> Vec<usize> {
     shape
 }
 
-fn gathered<A: Value, I: Index>() {
-    let fill = OutOfBounds::Fill(A::from_number(5));
-    for (shape, axis, count) in SIZES {
-        let kind = Kind::Elements { axis: axis as i128 };
-        let data: ArrayD<A> = array_of(shape, 1);
-        for mode in [OutOfBounds::Error, OutOfBounds::Clip, OutOfBounds::Wrap, fill.clone()] {
-            let wild = !matches!(mode, OutOfBounds::Error);
-            let indices = indices_of::<I>(&with_len(shape, axis, count), shape[axis], wild);
-            let expected = oracle::read(kind, &data, &I::to_wide(&indices), &mode).unwrap();
-            let indices = across(&indices, wild);
-            here_and_on_pools(|| {
-                let output = calls::read(kind, &data.view(), &indices, mode.clone());
-                assert_same(&output.unwrap(), &expected);
-            });
-        }
+fn gathered<A: Value, I: Index>((shape, axis, count): Size, modes: &[OutOfBounds<A>]) {
+    let kind = Kind::Elements { axis: axis as i128 };
+    let data: ArrayD<A> = array_of(shape, 1);
+    for mode in modes {
+        let wild = !matches!(mode, OutOfBounds::Error);
+        let indices = indices_of::<I>(&with_len(shape, axis, count), shape[axis], wild);
+        let expected = oracle::read(kind, &data, &I::to_wide(&indices), mode).unwrap();
+        let indices = across(&indices, wild);
+        here_and_on_pools(|| {
+            let output = calls::read(kind, &data.view(), &indices, mode.clone());
+            assert_same(&output.unwrap(), &expected);
+        });
     }
+}
+
+fn gathered_by_all_policies<A: Value, I: Index>() {
+    let fill = OutOfBounds::Fill(A::from_number(5));
+    let modes = [OutOfBounds::Error, OutOfBounds::Clip, OutOfBounds::Wrap, fill];
+    SIZES.into_iter().for_each(|size| gathered::<A, I>(size, &modes));
 }
 
 #[test]
 fn gathers() {
-    gathered::<u8, i64>();
-    gathered::<f32, i32>();
-    gathered::<u64, i64>();
-    gathered::<String, i64>();
+    gathered_by_all_policies::<u8, i64>();
+    gathered_by_all_policies::<f32, i32>();
+    gathered_by_all_policies::<u64, i64>();
+    gathered_by_all_policies::<String, i64>();
+    gathered::<f32, i64>(LARGE, &[OutOfBounds::Error]);
 }
 
 /// Of a list, indices of several axes.
@@ -94,39 +103,47 @@ fn gathers_of_a_list() {
     }
 }
 
-fn scattered<A: Reduce, I: Index>() {
-    for (shape, axis, count) in SIZES {
-        let kind = Kind::Elements { axis: axis as i128 };
-        let data: ArrayD<A> = array_of(shape, 1);
-        let index_shape = with_len(shape, axis, count);
-        let updates: ArrayD<A> = array_of(&index_shape, 3);
-        for reduction in [Reduction::None, Reduction::Sum, Reduction::Max, Reduction::Mean] {
-            for (mode, use_init_val) in [(OutOfBounds::Error, true), (OutOfBounds::Skip, false)] {
-                let wild = matches!(mode, OutOfBounds::Skip);
-                let indices = indices_of::<I>(&index_shape, shape[axis], wild);
-                let how = Reducing { reduction, use_init_val, mode };
-                let wide = I::to_wide(&indices);
-                let Ok(expected) = oracle::reduce_of(kind, &data, &wide, &updates, &how) else {
-                    continue;
-                };
-                let expected = settled(reduction, &expected);
-                let indices = across(&indices, wild);
-                here_and_on_pools(|| {
-                    let mut target = data.clone();
-                    let view = &mut target.view_mut();
-                    calls::reduce(kind, view, &indices, &updates.view(), &how).unwrap();
-                    assert_same(&settled(reduction, &target), &expected);
-                });
-            }
-        }
+fn scattered<A: Reduce, I: Index>(
+    (shape, axis, count): Size,
+    reductions: &[Reduction],
+    modes: &[(OutOfBounds, bool)],
+) {
+    let kind = Kind::Elements { axis: axis as i128 };
+    let data: ArrayD<A> = array_of(shape, 1);
+    let index_shape = with_len(shape, axis, count);
+    let updates: ArrayD<A> = array_of(&index_shape, 3);
+    let all = modes.iter().flat_map(|mode| reductions.iter().map(move |&how| (how, mode)));
+    for (reduction, (mode, use_init_val)) in all {
+        let wild = matches!(mode, OutOfBounds::Skip);
+        let indices = indices_of::<I>(&index_shape, shape[axis], wild);
+        let how = Reducing { reduction, use_init_val: *use_init_val, mode: *mode };
+        let wide = I::to_wide(&indices);
+        let Ok(expected) = oracle::reduce_of(kind, &data, &wide, &updates, &how) else {
+            continue;
+        };
+        let expected = settled(reduction, &expected);
+        let indices = across(&indices, wild);
+        here_and_on_pools(|| {
+            let mut target = data.clone();
+            let view = &mut target.view_mut();
+            calls::reduce(kind, view, &indices, &updates.view(), &how).unwrap();
+            assert_same(&settled(reduction, &target), &expected);
+        });
     }
+}
+
+fn scattered_by_all_reductions<A: Reduce, I: Index>() {
+    let reductions = [Reduction::None, Reduction::Sum, Reduction::Max, Reduction::Mean];
+    let modes = [(OutOfBounds::Error, true), (OutOfBounds::Skip, false)];
+    SIZES.into_iter().for_each(|size| scattered::<A, I>(size, &reductions, &modes));
 }
 
 #[test]
 fn scatters() {
-    scattered::<u8, i64>();
-    scattered::<f32, i32>();
-    scattered::<i64, i64>();
+    scattered_by_all_reductions::<u8, i64>();
+    scattered_by_all_reductions::<f32, i32>();
+    scattered_by_all_reductions::<i64, i64>();
+    scattered::<f32, i64>(LARGE, &[Reduction::Sum], &[(OutOfBounds::Error, true)]);
 }
 
 /// An index out of bounds anywhere leaves target and output untouched, and is named.

@@ -144,6 +144,12 @@ impl Kernel for Write {
 }
 
 impl Copier {
+    /// The size of elements that are copied as bytes; `None` for others.
+    #[inline]
+    pub(super) fn plain(&self) -> Option<usize> {
+        matches!(self.way, Way::Bytes).then_some(self.size)
+    }
+
     /// The kernel that copies selected elements to the listed array along a walk, and `fill` where an
     /// index selects nothing. If `streamed`, rows are written by non-temporal stores.
     #[inline]
@@ -229,7 +235,7 @@ impl Copier {
         let row = walk.inner.len * self.size;
         let dense = walk.inner.len == 1
             || [walk.inner.step.selected, walk.inner.step.listed] == [self.size as isize; 2];
-        matches!(self.way, Way::Bytes)
+        self.plain().is_some()
             && dense
             && (axis.len == 1 || axis.step == row as isize)
             && axis.len.checked_mul(row) == Some(walk.outer.step.selected as usize)

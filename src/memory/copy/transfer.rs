@@ -127,7 +127,7 @@ impl<'a, 'id> Transfer<'a, 'id> {
 
     /// The order of the loops that write the elements of `to`.
     pub(in crate::memory) fn order(&self) -> Order {
-        Order::Listed(if matches!(self.copier.way, Way::Bytes) { self.copier.size } else { 0 })
+        Order::Listed(self.copier.plain().unwrap_or(0))
     }
 
     /// The proof that `to` is initialised.

@@ -28,8 +28,8 @@ impl Cut {
 
 /// A part of a walk: a range of iterations of each loop.
 ///
-/// Invariant: of any two parts that run at the same time, at least one of the ranges does not
-/// overlap. In a gather each iteration of the loops writes a listed element of its own, so no two
+/// Invariant: of any two parts that run at the same time, at least one pair of ranges, `targets` among
+/// them, does not overlap. In a gather each iteration of the loops writes a listed element of its own, so no two
 /// parts write the same element. A scatter cuts loops whose iterations write different selected
 /// elements, or loops over entries where the entries of no two parts have a target in common, or
 /// each part takes only the entries whose offset is in its `targets`, or each part selects in an

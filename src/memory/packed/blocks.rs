@@ -11,16 +11,15 @@
 
 use smallvec::SmallVec;
 
-use super::copy;
-use crate::memory::alloc::reserved;
+use super::{copy, each_piece};
 use crate::memory::cpu::{LINE, of_caches};
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::{CHUNK, Indices};
 use crate::memory::walk::{
-    Component, Components, Cursor, FEW, Loop, Loops, Offsets, Order, Walk, Walks, iterations,
-    with_rest,
+    Component, Components, FEW, Loop, Loops, Offsets, Order, Walk, Walks, iterations, with_rest,
 };
-use crate::parallel::{self, Cost};
+use crate::memory::work::Buffers;
+use crate::parallel::Cost;
 use crate::threshold::threshold;
 
 /// The most indices of a block.
@@ -40,8 +39,8 @@ type Numbers = SmallVec<[usize; 6]>;
 
 /// The blocks of a walk, and a buffer for each part of them that runs at the same time.
 ///
-/// Invariant: `loops` are those of the walk, of which a block has at most `lens` iterations; `memory` has
-/// room for `parts` buffers of `stride` bytes, each for the indices of as many iterations.
+/// Invariant: `loops` are those of the walk, of which a block has at most `lens` iterations; a buffer has room
+/// for the indices of as many.
 pub(in crate::memory) struct Blocks {
     /// The loops of the walk, as the listed array lies.
     loops: Loops,
@@ -51,10 +50,8 @@ pub(in crate::memory) struct Blocks {
     numbers: Numbers,
     /// The number of iterations of the outermost of these which may run at the same time.
     units: usize,
-    parts: usize,
     order: Order,
-    stride: usize,
-    memory: Vec<u128>,
+    buffers: Buffers,
 }
 
 /// The loops of a walk as the listed array lies, and the number of that along which the indices lie;
@@ -185,10 +182,9 @@ impl Blocks {
             Loop { len: level.len.div_ceil(len), step, ..level }
         });
         let around: Loops = around.collect();
-        let parts = parts.min(units);
-        let stride = (lens.iter().product::<usize>() * indices.size()).next_multiple_of(LINE);
-        let memory = reserved(stride.checked_mul(parts)? / size_of::<u128>()).ok()?;
-        Some(Blocks { loops, lens, around, numbers, units, parts, order, stride, memory })
+        let bytes = (lens.iter().product::<usize>() * indices.size()).next_multiple_of(LINE);
+        let buffers = Buffers::new(parts.min(units), bytes).ok()?;
+        Some(Blocks { loops, lens, around, numbers, units, order, buffers })
     }
 
     /// Runs the walk that these blocks were made from, block by block.
@@ -198,36 +194,29 @@ impl Blocks {
     /// were made, and whose kernel is for single elements. If the kernel writes the selected array, that
     /// is borrowed exclusively, otherwise the listed array is.
     #[allow(unsafe_code)]
-    pub(in crate::memory) unsafe fn run(&mut self, run: &Run<'_>) {
-        let buffers = Run { selected: self.memory.as_mut_ptr().cast(), ..*run };
-        let this = &*self;
-        let inside = iterations(&this.around) / this.units;
-        parallel::run(this.parts, &|part| {
-            let buffers: &Run<'_> = &buffers;
-            let buffer = buffers.selected.wrapping_add(part * this.stride);
-            let share = parallel::share(this.units, this.parts, part);
-            let mut cursor = Cursor::new(&this.around, run.walk.base, share.start * inside);
-            // The last loop's shorter block alternates with the others.
-            let mut blocks: [Option<Block>; 2] = [None, None];
-            for number in share.start * inside..share.end * inside {
-                let (at, _) = cursor.take(1);
-                let lens = this.lens(number);
-                if blocks[0].as_ref().is_none_or(|block| block.lens != lens) {
-                    blocks.swap(0, 1);
+    pub(in crate::memory) unsafe fn run(&self, run: &Run<'_>) {
+        // The last loop's shorter block alternates with the others.
+        type Made = [Option<Block>; 2];
+        each_piece(
+            run,
+            &self.around,
+            self.units,
+            &self.buffers,
+            |number, at, buffer, made: &mut Made| {
+                let lens = self.lens(number);
+                if made[0].as_ref().is_none_or(|block| block.lens != lens) {
+                    made.swap(0, 1);
                 }
-                let block = match blocks[0].take().filter(|block| block.lens == lens) {
-                    Some(same) => blocks[0].insert(same),
-                    None => blocks[0].insert(this.block(lens, run)),
+                let block = match made[0].take().filter(|block| block.lens == lens) {
+                    Some(same) => made[0].insert(same),
+                    None => made[0].insert(self.block(lens, run)),
                 };
-                // SAFETY: the caller's promise. The buffer has room for the indices of the block and
-                // is this part's alone (invariant); no two blocks have an iteration in common, and
-                // those of several parts of a scatter are of loops that select different elements.
+                // SAFETY: the caller's promise. The buffer has room for the indices of the block (invariant)
+                // and is this part's alone; no two blocks have an iteration in common, and those of several
+                // parts of a scatter are of loops that select different elements.
                 unsafe { block.run(run, buffer, at) };
-                if run.is_refused() {
-                    return;
-                }
-            }
-        });
+            },
+        );
     }
 
     /// How many iterations of each loop the block with this number has.

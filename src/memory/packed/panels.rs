@@ -14,32 +14,29 @@
 
 use std::ptr;
 
-use super::copy;
-use crate::memory::alloc::reserved;
+use super::{copy, each_piece};
 use crate::memory::cpu::{LINE, of_caches};
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::CHUNK;
 use crate::memory::walk::{
-    Component, Components, Cursor, Loop, Loops, Offsets, Order, STREAMS, Walk, Walks, iterations,
+    Component, Components, Loop, Loops, Offsets, Order, STREAMS, Walk, Walks, iterations,
     lines_in_l1,
 };
+use crate::memory::work::Buffers;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
 /// The panels of an array, and a buffer for each part of them that runs at the same time.
 ///
 /// Invariant: the panels have the lanes of all iterations of the walk that they were made from. A
-/// buffer has room for the lanes of `whole`, which has at least as many as `last`, and `memory` for
-/// `parts` buffers of `stride` bytes.
+/// buffer has room for the lanes of `whole`, which has at least as many as `last`.
 pub(in crate::memory) struct Panels {
     whole: Panel,
     /// The last panel of each iteration of the loops around panels, which may have fewer lanes.
     last: Panel,
     /// The loops over panels, outermost first; the last of them is that over neighbours.
     around: Loops,
-    parts: usize,
-    stride: usize,
-    memory: Vec<u128>,
+    buffers: Buffers,
 }
 
 /// The loops over the lanes of a panel.
@@ -180,10 +177,9 @@ impl Panels {
         let parts = parallel::parts_at_once(cost).min(iterations(&around));
         // An odd number of cache lines: lanes a power of two apart would share sets of the caches.
         let lane = ((axis.len * size).div_ceil(LINE) | 1) * LINE;
-        let stride = lane * width[0] * width[1] + LINE;
-        let memory = reserved(stride.checked_mul(parts)?.div_ceil(size_of::<u128>())).ok()?;
+        let buffers = Buffers::new(parts, lane * width[0] * width[1] + LINE).ok()?;
         let [whole, last] = [width, last].map(|lanes| loops.panel(lanes, lane, size));
-        Some(Panels { whole, last, around, parts, stride, memory })
+        Some(Panels { whole, last, around, buffers })
     }
 
     /// Runs the walk that these panels were made from, panel by panel; `writes` is whether the kernel
@@ -191,28 +187,18 @@ impl Panels {
     ///
     /// # Safety
     /// The invariant of [`Run`] holds for `run`, whose walk is that from which the panels were made
-    /// for elements of this size, which are [plain](crate::memory::copy::Way::Bytes). If the kernel writes the selected
-    /// array, that is borrowed exclusively, otherwise the listed array is.
+    /// for elements of this size, which are [plain](crate::memory::copy::Way::Bytes). If the kernel
+    /// writes the selected array, that is borrowed exclusively, otherwise the listed array is.
     #[allow(unsafe_code)]
-    pub(super) unsafe fn run(&mut self, run: &Run<'_>, writes: bool) {
-        let buffers = Run { selected: self.memory.as_mut_ptr().cast(), ..*run };
-        let (this, neighbours) = (&*self, self.around.last().map_or(1, |level| level.len));
-        parallel::run(self.parts, &|part| {
-            let buffers: &Run<'_> = &buffers;
-            let buffer = buffers.selected.wrapping_add(part * this.stride);
-            let share = parallel::share(iterations(&this.around), this.parts, part);
-            let mut cursor = Cursor::new(&this.around, run.walk.base, share.start);
-            for number in share {
-                let (at, _) = cursor.take(1);
-                let last = (number + 1).is_multiple_of(neighbours);
-                let panel = if last { &this.last } else { &this.whole };
-                // SAFETY: the caller's promise. The buffer has room for the lanes of the panel and is
-                // this part's alone (invariant), and no two panels have a lane in common.
-                unsafe { panel.run(run, buffer, at, writes) };
-                if run.is_refused() {
-                    return;
-                }
-            }
+    pub(super) unsafe fn run(&self, run: &Run<'_>, writes: bool) {
+        let neighbours = self.around.last().map_or(1, |level| level.len);
+        let units = iterations(&self.around);
+        each_piece(run, &self.around, units, &self.buffers, |number, at, buffer, _: &mut ()| {
+            let last = (number + 1).is_multiple_of(neighbours);
+            let panel = if last { &self.last } else { &self.whole };
+            // SAFETY: the caller's promise. The buffer has room for the lanes of the panel (invariant)
+            // and is this part's alone, and no two panels have a lane in common.
+            unsafe { panel.run(run, buffer, at, writes) };
         });
     }
 }

@@ -29,8 +29,8 @@ use planes::Planes;
 use super::dense::DenseRoll;
 use super::{RolledAxes, RolledAxis};
 use crate::error::Result;
-use crate::memory::alloc::repeated;
 use crate::memory::strided::StridedMut;
+use crate::memory::work::Buffers;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
@@ -107,41 +107,39 @@ fn parts_with_buffers(cost: Cost, bytes: usize) -> usize {
 /// A roll of rows along themselves and along the axes outside them, with its work memory.
 struct RowsRoll {
     roll: Roll,
-    permutes: bool,
     /// Whether rows are too long for the buffer: they are rotated at their positions, then permuted.
     twice: bool,
-    work_memory: Vec<MaybeUninit<u8>>,
+    buffers: Buffers,
 }
 
 impl RowsRoll {
     /// The roll of an array whose element at position 0 of all `axes` is at `data`.
     fn new(data: *mut u8, axes: SmallVec<[RolledAxis; 6]>, row: StridedRow) -> Result<Self> {
         let size = row.size;
-        let permutes = axes.iter().any(|axis| axis.shift != 0);
-        let row_count: usize = axes.iter().map(|axis| axis.len).product();
+        let roll = Roll { data, axes, row };
+        let permutes = roll.permutes();
+        let row_count: usize = roll.axes.iter().map(|axis| axis.len).product();
         let cost = Cost::of_bytes(row_count.saturating_mul(row.len).saturating_mul(2 * size));
         let parts = parts_with_buffers(cost.plus(Cost::of_near(row_count)), size);
         // Rows that are not permuted are not cut.
         let parts = if permutes { parts } else { parts.min(row_count) };
         // Each part has its share of the work memory, and at least a buffer for one element.
         let available = (WORK_MEMORY / parts / size).max(1) * size;
-        let roll = Roll { data, axes, row, parts };
-        let buffer = available.min(roll.max_buffer_bytes(permutes));
-        let work_memory = repeated(MaybeUninit::uninit(), buffer * parts)?;
+        let buffers = Buffers::new(parts, available.min(roll.max_buffer_bytes()))?;
         let twice = permutes && row.shift != 0 && row.len * size > available;
-        Ok(RowsRoll { roll, permutes, twice, work_memory })
+        Ok(RowsRoll { roll, twice, buffers })
     }
 
     /// Moves all rows.
     fn run(self) {
-        let RowsRoll { mut roll, permutes, twice, mut work_memory } = self;
+        let RowsRoll { mut roll, twice, buffers } = self;
         if twice {
             let axes = roll.axes.iter().map(unshifted).collect();
             let outside = std::mem::replace(&mut roll.axes, axes);
-            roll.run(false, &mut work_memory);
+            roll.run(&buffers);
             (roll.axes, roll.row.shift) = (outside, 0);
         }
-        roll.run(permutes, &mut work_memory);
+        roll.run(&buffers);
     }
 }
 
@@ -188,45 +186,31 @@ struct Roll {
     row: StridedRow,
     /// The address of the element at position 0 of all axes and of the row.
     data: *mut u8,
-    parts: usize,
 }
 
-/// The buffers of all parts: part number `p` has `bytes` bytes from `start + p * bytes` on.
-struct Buffers {
-    start: *mut u8,
-    bytes: usize,
-}
-
-// SAFETY: each part moves only the elements of its own units and uses only its own buffer, both
-// selected by its number (`Roll::run`).
+// SAFETY: each part moves only the elements of its own units, selected by its number (`Roll::run`).
 #[allow(unsafe_code)]
 unsafe impl Sync for Roll {}
-// SAFETY: as above.
-#[allow(unsafe_code)]
-unsafe impl Sync for Buffers {}
-
-impl Buffers {
-    /// The buffer of a part, and its size in bytes.
-    fn of(&self, part: usize) -> (*mut u8, usize) {
-        (self.start.wrapping_add(part * self.bytes), self.bytes)
-    }
-}
 
 impl Roll {
+    /// Whether rows change places: whether any axis outside them has a shift other than 0.
+    fn permutes(&self) -> bool {
+        self.axes.iter().any(|axis| axis.shift != 0)
+    }
+
     /// The largest buffer, in bytes, that a part makes use of.
-    fn max_buffer_bytes(&self, permutes: bool) -> usize {
+    fn max_buffer_bytes(&self) -> usize {
         let StridedRow { len, shift, size, .. } = self.row;
-        match permutes {
+        match self.permutes() {
             true if shift == 0 => len.min(ROW_CHUNK.div_ceil(size)) * size,
             true => len * size,
             false => shift.min(len - shift).max(1) * size,
         }
     }
 
-    /// Moves all rows; `permutes` tells whether any axis outside them has a shift other than 0.
-    fn run(&self, permutes: bool, work_memory: &mut [MaybeUninit<u8>]) {
-        let bytes = work_memory.len() / self.parts;
-        let buffers = Buffers { start: work_memory.as_mut_ptr().cast(), bytes };
+    /// Moves all rows, in as many parts as there are buffers.
+    fn run(&self, buffers: &Buffers) {
+        let (permutes, bytes, parts) = (self.permutes(), buffers.bytes(), buffers.parts());
         let cycles = Cycles::new(&self.axes);
         let StridedRow { len, shift, size, .. } = self.row;
         let chunks = if permutes && shift == 0 {
@@ -235,9 +219,9 @@ impl Roll {
             1
         };
         let units = cycles.leaders.iter().product::<usize>() * chunks;
-        parallel::run(self.parts, &|part| {
-            let units = parallel::share(units, self.parts, part);
-            let (buffer, bytes) = buffers.of(part);
+        parallel::run(parts, &|part| {
+            let units = parallel::share(units, parts, part);
+            let buffer = buffers.of(part);
             for unit in units {
                 let position = RowPosition::new(&self.axes, &cycles, unit / chunks);
                 if permutes {

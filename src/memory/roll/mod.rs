@@ -30,7 +30,7 @@ mod tests;
 use dense::DenseRoll;
 use smallvec::SmallVec;
 
-use super::copy::{Transfer, Way};
+use super::copy::Transfer;
 use super::gather::copy;
 use super::output::Filled;
 use super::strided::Layout;
@@ -144,8 +144,11 @@ impl<'id> Transfer<'_, 'id> {
     pub(crate) fn copy(self) -> Filled<'id> {
         let (from, to) = (self.from(), self.to());
         let bytes = to.len().saturating_mul(self.copier.size);
-        let plain = matches!(self.copier.way, Way::Bytes);
-        if !plain || bytes > SINGLE_COPY_MAX || !from.is_dense() || !to.is_dense() {
+        if self.copier.plain().is_none()
+            || bytes > SINGLE_COPY_MAX
+            || !from.is_dense()
+            || !to.is_dense()
+        {
             let shifts: SmallVec<[usize; 6]> = SmallVec::from_elem(0, to.shape().len());
             return self.roll(&shifts);
         }
@@ -175,11 +178,10 @@ impl<'id> Transfer<'_, 'id> {
             };
             let contiguous =
                 |axis: &RolledAxis| [axis.from_stride, axis.to_stride] == [size as isize; 2];
-            let plain = matches!(self.copier.way, Way::Bytes);
             let kernel_row =
                 axes.split_last().filter(|(row, _)| size > 0 && contiguous(row) && short(row));
             match (kernel_row, cloned::kernel(&self)) {
-                (Some((row, outer_axes)), _) if plain => {
+                (Some((row, outer_axes)), _) if self.copier.plain().is_some() => {
                     let row = blocks::Row { len: row.len * size, shift: row.shift * size };
                     rows::run(&self, outer_axes, start, row);
                 }
@@ -205,7 +207,7 @@ impl Transfer<'_, '_> {
     #[inline]
     fn roll_dense(&self, shifts: &[usize]) -> bool {
         let (from, to) = (self.from(), self.to());
-        if !matches!(self.copier.way, Way::Bytes) || !from.is_dense() {
+        if self.copier.plain().is_none() || !from.is_dense() {
             return false;
         }
         assert!(from.is_shaped_like(to), "a roll is between arrays of one shape");

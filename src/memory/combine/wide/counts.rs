@@ -41,30 +41,19 @@ impl<'c> Counts<'c> {
             divide.push(Loop { len: target.len, step, entries: false });
         }
         for level in loops {
-            let Loop { len, step: Offsets { selected, indices, .. }, entries } = *level;
-            let mut count_step = 0;
-            if entries {
-                counting.push(Loop {
-                    len,
-                    step: Offsets { selected: 0, indices, listed: 0 },
-                    entries,
-                });
-                continue;
+            let own = level.reads_indices() && !level.entries;
+            if own {
+                step /= level.len as isize;
             }
+            let count = if own { step } else { 0 };
             if level.reads_indices() {
-                step /= len as isize;
-                count_step = step;
-                counting.push(Loop {
-                    len,
-                    step: Offsets { selected: count_step, indices, listed: 0 },
-                    entries,
-                });
+                let step = Offsets { selected: count, listed: 0, ..level.step };
+                counting.push(Loop { step, ..*level });
             }
-            divide.push(Loop {
-                len,
-                step: Offsets { selected, indices: 0, listed: count_step },
-                entries,
-            });
+            if !level.entries {
+                let step = Offsets { indices: 0, listed: count, ..level.step };
+                divide.push(Loop { step, ..*level });
+            }
         }
         divide.retain(|level| level.len > 1);
         let counts = match known {
@@ -89,9 +78,7 @@ impl<'c> Counts<'c> {
             Cow::Owned(counts) => Some(counts.as_mut_ptr().cast()),
         }
     }
-}
 
-impl Counts<'_> {
     /// Whether no target has two updates.
     pub(in crate::memory) fn are_at_most_one(&self) -> bool {
         self.counts.iter().fold(true, |least, &count| least & (count <= 1))

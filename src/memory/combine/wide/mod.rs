@@ -189,7 +189,7 @@ impl Accumulation<'_> {
         if loops.len() > 1 && iterations(&loops) >= packed::FEWEST {
             let mut walk = Walk::in_order(loops.clone(), components.clone());
             walk.base = walk.base.after(1, from);
-            if let Some(mut blocks) = Blocks::of(&walk, &self.indices, Order::Selected(0), |_| 1) {
+            if let Some(blocks) = Blocks::of(&walk, &self.indices, Order::Selected(0), |_| 1) {
                 let run = self.run(&walk, (selected, listed, size), kernel, &outside);
                 // SAFETY: the caller's promise; the blocks were made of this walk and these indices, whose
                 // elements are all single.

@@ -4,20 +4,19 @@
 //! Where axes outside of these rows turn, too, so many positions of them that these fit in the buffer are
 //! a plane, which is rolled along all of its axes.
 
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::cycles::{Cycles, RowPosition};
-use super::{Buffers, ROW_CHUNK, parts_with_buffers, unshifted};
+use super::{ROW_CHUNK, parts_with_buffers, unshifted};
 use crate::error::Result;
-use crate::memory::alloc::repeated;
 use crate::memory::copy::rows::run;
 use crate::memory::cpu::widely;
 use crate::memory::roll::RolledAxis;
 use crate::memory::roll::blocks::{Row, Share};
 use crate::memory::roll::rows::RowRoll;
+use crate::memory::work::Buffers;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
@@ -106,7 +105,8 @@ impl Planes {
         })
     }
 
-    /// The number of axes of a plane, with that of its rows.
+    /// The number of axes of a plane, with that of its rows, which `group` has not, and not the axis beside
+    /// planes, which it has.
     pub(super) fn axes(&self) -> usize {
         self.group.len()
     }
@@ -119,8 +119,7 @@ impl Planes {
         let cost = Cost::of_bytes(bytes.saturating_mul(2)).plus(Cost::of_near(rows));
         let parts = parts_with_buffers(cost, self.bytes).min(count);
         let at_once = (GROUP / self.bytes).clamp(1, count);
-        let mut memory = repeated(MaybeUninit::<u8>::uninit(), at_once * self.bytes * parts)?;
-        let buffers = Buffers { start: memory.as_mut_ptr().cast(), bytes: at_once * self.bytes };
+        let buffers = Buffers::new(parts, at_once * self.bytes)?;
         let cycles = Cycles::new(&self.outside);
         let there = RowRoll::new(&self.group, self.row);
         let back = |axis: &RolledAxis| RolledAxis {
@@ -136,28 +135,29 @@ impl Planes {
             // SAFETY: no two parts have a plane in common, nor a buffer (`Buffers`).
             #[allow(unsafe_code)]
             widely(|| unsafe {
-                self.roll_share(&cycles, [&there, &back], share.clone(), buffers.of(part));
+                self.roll_share(&cycles, [&there, &back], share.clone(), buffers.of(part), at_once);
             });
         });
         Ok(())
     }
 
-    /// Rolls the planes with these numbers, as many at once as a buffer holds of `room` bytes.
+    /// Rolls the planes with these numbers, up to `at_once` of them at a time.
     ///
     /// # Safety
-    /// No other thread uses these planes or the buffer.
+    /// No other thread uses these planes or the buffer, which has room for `at_once` planes.
     #[allow(unsafe_code)]
     unsafe fn roll_share(
         &self,
         cycles: &Cycles,
         [there, back]: [&RowRoll<'_>; 2],
         planes: Range<usize>,
-        (buffer, room): (*mut u8, usize),
+        buffer: *mut u8,
+        at_once: usize,
     ) {
         let (bytes, beside) = (self.bytes, self.group[0]);
         let mut first = planes.start;
         while first < planes.end {
-            let count = (room / bytes).min(planes.end - first).min(beside.len - first % beside.len);
+            let count = at_once.min(planes.end - first).min(beside.len - first % beside.len);
             let offset = RowPosition::new(&self.outside, cycles, first).offset;
             let start = self.data.wrapping_offset(offset);
             // Of the axis beside the planes, which has no shift.

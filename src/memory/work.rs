@@ -1,0 +1,45 @@
+//! Work memory of parts that run at the same time.
+
+use super::alloc::reserved;
+use crate::error::Result;
+
+/// Uninitialised work memory, with a buffer for each part.
+///
+/// Invariant: `start` is that of `memory`, which has room for `parts` buffers of `bytes` bytes, one after the
+/// other, and is read and written by way of `start` only.
+pub(super) struct Buffers {
+    start: *mut u8,
+    bytes: usize,
+    parts: usize,
+    // Aligned for elements of all plain types.
+    _memory: Vec<u128>,
+}
+
+// SAFETY: buffers of different parts do not overlap (invariant), and only unsafe code of a part uses its
+// buffer.
+#[allow(unsafe_code)]
+unsafe impl Sync for Buffers {}
+
+impl Buffers {
+    pub(super) fn new(parts: usize, bytes: usize) -> Result<Self> {
+        let mut memory: Vec<u128> =
+            reserved(parts.saturating_mul(bytes).div_ceil(size_of::<u128>()))?;
+        Ok(Buffers { start: memory.as_mut_ptr().cast(), bytes, parts, _memory: memory })
+    }
+
+    /// The size of each buffer in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The number of parts.
+    pub(super) fn parts(&self) -> usize {
+        self.parts
+    }
+
+    /// The buffer of a part.
+    pub(super) fn of(&self, part: usize) -> *mut u8 {
+        assert!(part < self.parts, "a part without a buffer");
+        self.start.wrapping_add(part * self.bytes)
+    }
+}
