@@ -16,5 +16,6 @@ mod repeats;
 mod rows_apart;
 mod runs;
 mod sorted;
+mod stepped;
 #[cfg(feature = "rayon")]
 mod threads;

@@ -9,7 +9,7 @@ use crate::memory::tile::{NextIndices, Places, Steps, Tile, TileFn};
 use crate::threshold::threshold;
 
 /// Rows that are transposed at a time, and bytes of each.
-const ROWS: usize = threshold(64, 3);
+const ROWS: usize = threshold(64, 9);
 const ROW_BYTES: usize = threshold(256, LINE);
 
 /// Whether updates of `size` bytes are transposed: of larger ones, a cache line holds too few for
@@ -116,10 +116,10 @@ pub(in crate::memory) unsafe fn run_transposed(tile: &Tile<'_>, run: TileFn) -> 
         Places::Every(every) if large && every == size && dense(inner.selected) => {
             (far(inner.listed) || repeated).then_some(false)
         }
-        Places::Every(every) if large && inner.listed == size && !far(tile.offset_step) => {
-            let pays =
-                dense(tile.offset_step) || (tile.offset_step != 0 && conflicts(inner.selected));
-            (pays && far(inner.selected) && far(every)).then_some(true)
+        Places::Every(every) if large && inner.listed == size => {
+            let pays = |step| dense(step) || (!far(step) && conflicts(inner.selected));
+            let apart = far(inner.selected) && far(every);
+            (apart && tile.even_step().is_some_and(pays)).then_some(true)
         }
         _ => None,
     };
@@ -162,12 +162,17 @@ unsafe fn transposed<const N: usize, const M: usize>(tile: &Tile<'_>, run: TileF
     let (inner, mut part) = (tile.inner, *tile);
     let buffer_rows = Rows { first: buffer.as_mut_ptr().cast::<u8>(), step: ROW_BYTES as isize };
     part.outer = Steps::ONCE;
+    if swapped {
+        part.offset_step = inner.selected;
+    }
     (part.listed, part.places, part.next) =
         (buffer_rows.first, Places::Every(buffer_rows.step), NextIndices::NONE);
     // The number of rows and of columns, and the distance in bytes between columns in the target
     // and in the updates.
     let (rows, columns, step, across) = match (swapped, tile.places) {
-        (true, Places::Every(every)) => (inner.len, tile.offsets.len(), tile.offset_step, every),
+        (true, Places::Every(every)) => {
+            (inner.len, tile.offsets.len(), tile.even_step().unwrap_or(0), every)
+        }
         _ => (tile.offsets.len(), inner.len, inner.selected, inner.listed),
     };
     for iteration in 0..tile.outer.len {

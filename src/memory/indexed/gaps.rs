@@ -39,7 +39,8 @@ impl Run<'_> {
         }
         let places = buffers.scratch.values();
         // `fill` reads no offset: these tell how many there are.
-        let mut tile = Tile { offsets: places, places: Places::Each(places), ..without_entries };
+        let listed = Places::Each(places);
+        let mut tile = Tile { offsets: places, places: listed, offset_step: 0, ..without_entries };
         // SAFETY: as in `tile`; the kernel uses no offset.
         #[allow(unsafe_code)]
         self.each_shared(&mut tile, part, |tile| unsafe { self.kernel.fill(tile) });

@@ -29,6 +29,7 @@ use planes::Planes;
 use super::dense::DenseRoll;
 use super::{RolledAxes, RolledAxis};
 use crate::error::Result;
+use crate::memory::copy::is_plain;
 use crate::memory::strided::StridedMut;
 use crate::memory::work::Buffers;
 use crate::parallel::{self, Cost};
@@ -51,10 +52,11 @@ pub(crate) fn roll_inplace<T: Send, D: Dimension>(
     array: &mut ArrayRef<T, D>,
     shifts: &[usize],
 ) -> Result<()> {
-    roll(&StridedMut::of(array), shifts)
+    roll(&StridedMut::of(array), shifts, is_plain::<T>())
 }
 
-fn roll(array: &StridedMut<'_>, shifts: &[usize]) -> Result<()> {
+/// [`roll_inplace`] of elements that are plain, or of any type.
+fn roll(array: &StridedMut<'_>, shifts: &[usize], plain: bool) -> Result<()> {
     let size = array.layout().size();
     let is_identity = || shifts.iter().all(|shift| *shift == 0);
     if array.layout().is_empty() || size == 0 || is_identity() || roll_tiny(array, shifts) {
@@ -64,7 +66,7 @@ fn roll(array: &StridedMut<'_>, shifts: &[usize]) -> Result<()> {
     let RolledAxes { mut axes, start } = RolledAxes::new(shifts, array.layout(), array.layout());
     let data = array.start().wrapping_offset(start.listed);
     merge(&mut axes, size);
-    let planes = Planes::of(data, &axes, size);
+    let planes = Planes::of(data, &axes, size, plain);
     if let Some(planes) = &planes {
         let first = axes.len() - planes.axes();
         axes[first..].iter_mut().for_each(|axis| axis.shift = 0);

@@ -77,6 +77,11 @@ impl<'a> RowRoll<'a> {
         RowRoll { outer_axes, row, shuffled }
     }
 
+    /// The same without shuffles, which load bytes as numbers: for elements that are not plain.
+    pub(super) fn in_blocks(outer_axes: &'a [RolledAxis], row: Row) -> Self {
+        RowRoll { outer_axes, row, shuffled: None }
+    }
+
     /// The axes whose positions are shared out: those outside of what is shuffled at once.
     fn axes(&self) -> &'a [RolledAxis] {
         self.shuffled.as_ref().map_or(self.outer_axes, |(shuffled, _)| shuffled.outside)
@@ -85,7 +90,8 @@ impl<'a> RowRoll<'a> {
     /// Rolls the rows in a share.
     ///
     /// # Safety
-    /// The rows can be read from `from` on and written from `to` on, are initialised, and do not overlap.
+    /// The rows can be read from `from` on and written from `to` on, and do not overlap. They are plain elements,
+    /// unless they are rolled [in blocks](Self::in_blocks).
     #[allow(unsafe_code)]
     pub(super) unsafe fn roll(&self, share: &Share, from: *const u8, to: *mut u8) {
         // SAFETY: promised by the caller. What a pattern permutes is contiguous in both arrays along the

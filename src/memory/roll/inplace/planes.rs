@@ -46,6 +46,8 @@ pub(super) struct Planes {
     bytes: usize,
     /// Whether groups are contiguous in the array, too.
     dense: bool,
+    /// Whether elements are [plain](crate::memory::copy::Way::Bytes).
+    plain: bool,
 }
 
 // SAFETY: each part moves only the elements of its own planes (`Planes::roll`).
@@ -55,7 +57,7 @@ unsafe impl Sync for Planes {}
 impl Planes {
     /// The largest planes with a shift of an array whose element at position 0 of all `axes` is at `data`,
     /// and has `size` bytes; `None` if rows are not contiguous or too long, or planes have no shift.
-    pub(super) fn of(data: *mut u8, axes: &[RolledAxis], size: usize) -> Option<Self> {
+    pub(super) fn of(data: *mut u8, axes: &[RolledAxis], size: usize, plain: bool) -> Option<Self> {
         let (row, outer) = axes.split_last()?;
         let row_bytes = row.len.saturating_mul(size);
         if row.to_stride != size as isize || row_bytes > SHORT_ROW_MAX {
@@ -102,6 +104,7 @@ impl Planes {
             row: Row { len: row_bytes, shift: row.shift * size },
             bytes,
             dense: joins,
+            plain,
         })
     }
 
@@ -121,7 +124,8 @@ impl Planes {
         let at_once = (GROUP / self.bytes).clamp(1, count);
         let buffers = Buffers::new(parts, at_once * self.bytes)?;
         let cycles = Cycles::new(&self.outside);
-        let there = RowRoll::new(&self.group, self.row);
+        let new = if self.plain { RowRoll::new } else { RowRoll::in_blocks };
+        let there = new(&self.group, self.row);
         let back = |axis: &RolledAxis| RolledAxis {
             shift: 0,
             from_stride: axis.to_stride,
@@ -129,7 +133,7 @@ impl Planes {
             ..*axis
         };
         let axes: SmallVec<[RolledAxis; 6]> = self.group.iter().map(back).collect();
-        let back = RowRoll::new(&axes, Row { shift: 0, ..self.row });
+        let back = new(&axes, Row { shift: 0, ..self.row });
         parallel::run(parts, &|part| {
             let share = parallel::share(count, parts, part);
             // SAFETY: no two parts have a plane in common, nor a buffer (`Buffers`).
@@ -162,7 +166,8 @@ impl Planes {
             let start = self.data.wrapping_offset(offset);
             // Of the axis beside the planes, which has no shift.
             let planes = Share { axis_number: 0, positions: 0..count };
-            // SAFETY: the planes are in bounds of the array (invariant), since they end with the axis
+            // SAFETY: elements that are not plain are copied in blocks (`roll`). The planes are in bounds of the
+            // array (invariant), since they end with the axis
             // beside them at the latest, and are this thread's (`# Safety`). The buffer holds as many. All
             // of their bytes are copied there, each once, before any is moved back.
             unsafe {
