@@ -4,9 +4,9 @@
 //! for k in entries { output[k] = data[indices[k]] }
 //! ```
 
-use super::copy::Transfer;
 use super::copy::rows::are_large;
 use super::copy::stage::is_past;
+use super::copy::{Copier, Transfer};
 use super::cpu::{LINE, is_long, is_streamed, of_caches};
 use super::few::{Few, Named};
 use super::indexed::{Cut, Run, SHORT_RUN, is_chunk, unit};
@@ -14,7 +14,7 @@ use super::indices::Indices;
 use super::output::Filled;
 use super::packed::Packed;
 use super::strided::Layout;
-use super::walk::{Axes, Walk, with_rest};
+use super::walk::{Axes, Walk, Walks, with_rest};
 use crate::index::Policy;
 use crate::parallel;
 use crate::sync::AtomicBool;
@@ -206,6 +206,37 @@ pub(super) fn copy(
         run.run(cut);
     }
     !outside.into_inner()
+}
+
+/// Copies plain elements of `size` bytes along these walks, each in up to `parts` parts.
+///
+/// # Safety
+/// The walks are over elements of this size, without entries; those at `from` can be read, those at `to` be
+/// written, and the two do not overlap.
+#[allow(unsafe_code)]
+pub(super) unsafe fn copy_plain(
+    walks: &Walks,
+    size: usize,
+    from: *const u8,
+    to: *mut u8,
+    parts: usize,
+) {
+    let copier = Copier::of_bytes(size);
+    for walk in with_rest(&walks.0, walks.1.as_deref()) {
+        let run = Run {
+            walk,
+            indices: None,
+            policy: Policy::Refuse,
+            selected: from.cast_mut(),
+            listed: to,
+            size,
+            kernel: &copier.gather(walk, false, None),
+            outside: &AtomicBool::new(false),
+        };
+        let cut = if parts == 1 { Cut::WHOLE } else { cut(walk, walk.inner.len * size, parts) };
+        // SAFETY: the caller's promise. Any loop of a copy may be cut (`Part`).
+        unsafe { run.run(cut) };
+    }
 }
 
 /// Into how many bands (blocks of columns) to cut the innermost loop over entries where elements

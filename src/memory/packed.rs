@@ -9,10 +9,9 @@ mod panels;
 
 pub(super) use self::blocks::{Blocks, FEWEST};
 use self::panels::Panels;
-use super::copy::{Copier, Way};
-use super::indexed::{Cut, Run};
+use super::indexed::Run;
 use super::indices::Indices;
-use super::walk::{Cursor, Loop, Offsets, Order, Walk, Walks, iterations, with_rest};
+use super::walk::{Cursor, Loop, Offsets, Order, Walk, iterations};
 use super::work::Buffers;
 use crate::parallel;
 
@@ -86,27 +85,4 @@ fn each_piece<K: Default>(
             }
         }
     });
-}
-
-/// Copies plain elements of `size` bytes along these walks, as a part of a run.
-///
-/// # Safety
-/// The walks are over elements of this size; those at `from` can be read, those at `to` be written, and
-/// the two do not overlap.
-#[allow(unsafe_code)]
-unsafe fn copy(walks: &Walks, run: &Run<'_>, size: usize, from: *mut u8, to: *mut u8) {
-    let copier = Copier { size, way: Way::Bytes };
-    for walk in with_rest(&walks.0, walks.1.as_deref()) {
-        let copied = Run {
-            walk,
-            indices: None,
-            selected: from,
-            listed: to,
-            size,
-            kernel: &copier.gather(walk, false, None),
-            ..*run
-        };
-        // SAFETY: the caller's promise.
-        unsafe { copied.run(Cut::WHOLE) };
-    }
 }

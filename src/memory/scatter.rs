@@ -6,6 +6,7 @@
 
 mod beside;
 mod bins;
+mod in_order;
 mod split;
 
 use ndarray::{ArrayRef, Dimension};
@@ -25,6 +26,7 @@ use crate::reduction::Reduction;
 use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 use beside::{beside, is_sparse, means_in_place};
+use in_order::{InOrder, may_lie_across, run_as_indices_lie};
 use split::run;
 
 /// A scatter whose axes are still to be named.
@@ -136,16 +138,52 @@ impl<'a> Scattering<'a> {
             return Ok(true);
         };
         assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
+        if may_lie_across(walk) && self.indices.positions().is_none() {
+            if self.how.takes_any_order(walk) {
+                run_as_indices_lie(&mut walk.loops);
+            } else if let Ok(copies) = self.copies_in_order(walk) {
+                let indices = copies.indices(self.indices);
+                return self.run_walk(
+                    walk,
+                    &indices,
+                    copies.updates(&self.updates),
+                    policy,
+                    untouched,
+                );
+            }
+        }
+        self.run_walk(walk, self.indices, self.updates, policy, untouched)
+    }
+
+    /// Copies of indices and updates in the order of the loops of a walk, which then run over them.
+    fn copies_in_order(&self, walk: &mut Walk) -> Result<InOrder> {
+        let plain = match self.how {
+            How::Overwrite(copier) => copier.plain().is_some(),
+            How::Reduce { .. } => true,
+            How::Fold(_) => false,
+        };
+        InOrder::of(&mut walk.loops, self.indices, &self.updates, plain)
+    }
+
+    /// Runs the scatter of these updates by these indices over a walk.
+    fn run_walk(
+        &self,
+        walk: &mut Walk,
+        indices: &Indices<'_>,
+        updates: Strided<'_>,
+        policy: Policy,
+        untouched: bool,
+    ) -> Result<bool> {
         let checks = self.checks_first(walk, policy, untouched);
-        let checked = if checks { self.indices.checked(walk, self.how.uses_order()) } else { None };
+        let checked = if checks { indices.checked(walk, self.how.uses_order()) } else { None };
         if checks && checked.is_none() && policy == Policy::Refuse {
             return Ok(false);
         }
         // Indices in bounds select the same under any policy; by `Refuse` they are used as soon as they are
         // read.
         let policy = if checked.is_some() { Policy::Refuse } else { policy };
-        let indices = checked.unwrap_or(*self.indices);
-        let pass = Pass { scattering: self, indices: &indices, policy };
+        let indices = checked.unwrap_or(*indices);
+        let pass = Pass { scattering: self, indices: &indices, updates, policy };
         match self.how {
             How::Overwrite(copier) => Ok(pass.copy(walk, copier)),
             How::Fold(kernel) => Ok(pass.run(walk, &[kernel])),
@@ -223,6 +261,18 @@ impl Scattering<'_> {
 }
 
 impl How<'_> {
+    /// Whether the updates of a target may come in any order, which gives the same bits.
+    fn takes_any_order(&self, walk: &Walk) -> bool {
+        let one_value = || walk.loops.iter().all(|level| level.step.listed == 0);
+        match *self {
+            How::Overwrite(_) => one_value(),
+            How::Reduce { kernels, reduction, .. } => {
+                one_value() || kernels.takes_any_order(reduction)
+            }
+            How::Fold(_) => false,
+        }
+    }
+
     /// Whether sorted indices serve one thread, too.
     fn uses_order(&self) -> bool {
         match self {
@@ -243,10 +293,13 @@ impl How<'_> {
 }
 
 /// A scatter with the policy of its call.
+#[derive(Clone, Copy)]
 struct Pass<'p> {
     scattering: &'p Scattering<'p>,
-    /// Those of the scatter, with what checking them has found out.
+    /// Those of the scatter, or copies, with what checking them has found out.
     indices: &'p Indices<'p>,
+    /// Those of the scatter, or copies.
+    updates: Strided<'p>,
     policy: Policy,
 }
 
@@ -254,7 +307,7 @@ impl Pass<'_> {
     /// Runs one kernel after the other over all entries; returns false where an index is refused.
     fn run(&self, walk: &mut Walk, kernels: &[&dyn Kernel]) -> bool {
         let reduces = matches!(self.scattering.how, How::Reduce { .. });
-        let size = self.scattering.updates.layout().size();
+        let size = self.updates.layout().size();
         let order =
             Order::Selected(if reduces && combine::transposes_updates(size) { size } else { 0 });
         if let Some(packed) = Packed::of(walk, self.indices, order, reduces.then_some(size)) {
@@ -280,7 +333,7 @@ impl Pass<'_> {
 
     /// Runs a kernel over a walk of which this is packed; returns false where an index is refused.
     fn packed(&self, packed: &Packed, walk: &Walk, kernel: &dyn Kernel) -> bool {
-        let Scattering { target, updates, .. } = self.scattering;
+        let Pass { scattering: Scattering { target, .. }, updates, .. } = self;
         let outside = AtomicBool::new(false);
         let run = Run {
             walk,
@@ -312,8 +365,8 @@ impl Pass<'_> {
             run(
                 walk,
                 (Some(self.indices), self.policy),
-                (scattering.target.start(), scattering.updates.start()),
-                scattering.updates.layout().size(),
+                (scattering.target.start(), self.updates.start()),
+                self.updates.layout().size(),
                 kernel,
             )
         }
@@ -388,13 +441,24 @@ impl<'p> Pass<'p> {
         reduce: &dyn Kernel,
         counts: Option<&combine::Counts<'_>>,
     ) -> bool {
-        let Some(counts) = counts else { return self.run(walk, &[&start, reduce]) };
+        let Some(counts) = counts else {
+            if walk.loops.iter().all(Loop::reads_indices) {
+                return self.overwrite(walk.clone(), &start) && self.run(walk, &[reduce]);
+            }
+            return self.run(walk, &[&start, reduce]);
+        };
         // SAFETY: the kernel is for the elements of the target and `u32` counts.
         #[allow(unsafe_code)]
         unsafe {
             self.run_counted(counts, &SetCounted(start));
         }
         self.run(walk, &[reduce])
+    }
+
+    /// Overwrites all elements that indices select with one value; returns false where an index is refused.
+    fn overwrite(&self, mut walk: Walk, value: &Set) -> bool {
+        walk.loops.iter_mut().for_each(|level| level.step.listed = 0);
+        Pass { updates: value.as_update(), ..*self }.copy(&mut walk, Copier::of_bytes(value.size()))
     }
 
     /// Runs a kernel over all targets (selected) and their counts (listed).
@@ -469,7 +533,7 @@ impl<'p> Pass<'p> {
             }
         }
         let scattering = self.scattering;
-        let (target, updates) = (&scattering.target, &scattering.updates);
+        let (target, updates) = (&scattering.target, &self.updates);
         // SAFETY: the layouts are those of the arrays; nothing else uses the target meanwhile,
         // since it is borrowed exclusively (`StridedMut`).
         #[allow(unsafe_code)]
@@ -480,8 +544,8 @@ impl<'p> Pass<'p> {
         };
         combine::fold_wide(&combine::Accumulation {
             target: scattering.target.start(),
-            updates: scattering.updates.start(),
-            size: scattering.updates.layout().size(),
+            updates: updates.start(),
+            size: updates.layout().size(),
             indices: *self.indices,
             policy: self.policy,
             loops: &walk.loops,

@@ -29,8 +29,8 @@ const SIZES: [Size; 8] = [
 /// More memory than caches near a core have.
 const LARGE: Size = (&[3000, 530], 0, 700);
 
-/// The same indices, with their first axis innermost in memory, forwards or backwards.
-fn across<I: Index>(indices: &ArrayD<I>, backwards: bool) -> ArrayD<I> {
+/// The same indices or updates, with their first axis innermost in memory, forwards or backwards.
+fn across<I: Clone>(indices: &ArrayD<I>, backwards: bool) -> ArrayD<I> {
     let mut indices = indices.clone();
     if backwards {
         indices.invert_axis(Axis(0));
@@ -72,19 +72,16 @@ fn gathered<A: Value, I: Index>((shape, axis, count): Size, modes: &[OutOfBounds
     }
 }
 
-fn gathered_by_all_policies<A: Value, I: Index>() {
-    let fill = OutOfBounds::Fill(A::from_number(5));
-    let modes = [OutOfBounds::Error, OutOfBounds::Clip, OutOfBounds::Wrap, fill];
-    SIZES.into_iter().for_each(|size| gathered::<A, I>(size, &modes));
-}
-
 #[test]
 fn gathers() {
-    gathered_by_all_policies::<u8, i64>();
-    gathered_by_all_policies::<f32, i32>();
-    gathered_by_all_policies::<u64, i64>();
-    gathered_by_all_policies::<String, i64>();
-    gathered::<f32, i64>(LARGE, &[OutOfBounds::Error]);
+    use OutOfBounds::{Clip, Error, Fill, Wrap};
+    for size in SIZES {
+        gathered::<u8, i64>(size, &[Error, Fill(5)]);
+        gathered::<f32, i32>(size, &[Error, Clip, Wrap, Fill(5.0)]);
+        gathered::<u64, i64>(size, &[Error]);
+        gathered::<String, i64>(size, &[Error, Wrap]);
+    }
+    gathered::<f32, i64>(LARGE, &[Error]);
 }
 
 /// Of a list, indices of several axes.
@@ -132,18 +129,60 @@ fn scattered<A: Reduce, I: Index>(
     }
 }
 
-fn scattered_by_all_reductions<A: Reduce, I: Index>() {
-    let reductions = [Reduction::None, Reduction::Sum, Reduction::Max, Reduction::Mean];
-    let modes = [(OutOfBounds::Error, true), (OutOfBounds::Skip, false)];
-    SIZES.into_iter().for_each(|size| scattered::<A, I>(size, &reductions, &modes));
+#[test]
+fn scatters() {
+    use Reduction::{Max, Mean, None, Sum};
+    let refused = (OutOfBounds::Error, true);
+    let skipped = (OutOfBounds::Skip, false);
+    for size in SIZES {
+        scattered::<f32, i32>(size, &[None, Sum, Max, Mean], &[refused, skipped]);
+        scattered::<u8, i64>(size, &[None, Max], &[refused]);
+        scattered::<i64, i64>(size, &[Sum, Mean], &[skipped]);
+    }
+    scattered::<f32, i64>(LARGE, &[Sum], &[refused]);
+}
+
+/// Into a list, by indices of several axes, all of which lie transposed, or the updates, or both.
+fn scattered_into_a_list<A: Reduce, I: Index>(reductions: &[Reduction]) {
+    let kind = Kind::Slices { axis: 0, batch_dims: 0 };
+    let shapes: [(&[usize], usize); 4] =
+        [(&[40, 600], 50), (&[600, 9], 7_000), (&[20, 17, 16], 9), (&[9, 1, 33, 18], 700)];
+    for (shape, len) in shapes {
+        let data: ArrayD<A> = array_of(&[len], 1);
+        let in_rows: ArrayD<A> = array_of(shape, 3);
+        let one: ArrayD<A> = array_of(&[], 5);
+        let modes = [(OutOfBounds::Error, true), (OutOfBounds::Skip, false)];
+        let all = modes.iter().flat_map(|mode| reductions.iter().map(move |&how| (how, mode)));
+        for (reduction, &(mode, use_init_val)) in all {
+            let wild = matches!(mode, OutOfBounds::Skip);
+            let indices = indices_of::<I>(shape, len, wild);
+            let wide = I::to_wide(&indices);
+            let how = Reducing { reduction, use_init_val, mode };
+            for updates in [in_rows.view(), across(&in_rows, wild).view(), one.view()] {
+                let owned = updates.broadcast(shape).unwrap().to_owned();
+                let Ok(expected) = oracle::reduce_of(kind, &data, &wide, &owned, &how) else {
+                    continue;
+                };
+                let expected = settled(reduction, &expected);
+                for indices in [&indices, &across(&indices, wild)] {
+                    here_and_on_pools(|| {
+                        let mut target = data.clone();
+                        let view = &mut target.view_mut();
+                        calls::reduce(kind, view, indices, &updates, &how).unwrap();
+                        assert_same(&settled(reduction, &target), &expected);
+                    });
+                }
+            }
+        }
+    }
 }
 
 #[test]
-fn scatters() {
-    scattered_by_all_reductions::<u8, i64>();
-    scattered_by_all_reductions::<f32, i32>();
-    scattered_by_all_reductions::<i64, i64>();
-    scattered::<f32, i64>(LARGE, &[Reduction::Sum], &[(OutOfBounds::Error, true)]);
+fn scatters_into_a_list() {
+    use Reduction::{Max, Mean, None, Prod, Sum};
+    scattered_into_a_list::<f32, i64>(&[None, Sum, Mean]);
+    scattered_into_a_list::<i16, u8>(&[Prod, Mean]);
+    scattered_into_a_list::<f64, i32>(&[Max]);
 }
 
 /// An index out of bounds anywhere leaves target and output untouched, and is named.

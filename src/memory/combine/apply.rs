@@ -5,6 +5,7 @@ use crate::memory::copy::repeat;
 use crate::memory::cpu;
 use crate::memory::indices::axis::Unsigned;
 use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Width};
+use crate::memory::strided::Strided;
 use crate::memory::tile::{Kernel, Places, Planned, Tile};
 
 /// Combines each update of a tile with the element that its index selects:
@@ -263,7 +264,10 @@ pub(super) fn elements(tile: &Tile<'_>, visit: impl Fn(*mut u8, *mut u8)) {
 }
 
 /// Writes one value to every selected element.
+///
+/// Aligned, as an update of any type may have to be.
 #[derive(Debug, Clone, Copy)]
+#[repr(C, align(16))]
 pub(in crate::memory) struct Set {
     value: [u8; 16],
     size: usize,
@@ -290,8 +294,17 @@ impl Set {
     }
 
     /// The size of the value in bytes.
-    pub(super) fn size(&self) -> usize {
+    pub(in crate::memory) fn size(&self) -> usize {
         self.size
+    }
+
+    /// An array of the value alone, all of whose updates it may be.
+    pub(in crate::memory) fn as_update(&self) -> Strided<'_> {
+        // SAFETY: the bytes of the value are borrowed; it is no longer than they are (`to`, `of_bytes`).
+        #[allow(unsafe_code)]
+        unsafe {
+            Strided::contiguous(self.value.as_ptr(), &[1], self.size)
+        }
     }
 
     /// Writes the value to `len` contiguous elements.
@@ -348,8 +361,15 @@ impl Set {
         }
         let mut rows = *tile;
         rows.inner.len = 1;
-        // SAFETY: the caller's promise, for each row.
-        elements(&rows, |row, _| unsafe { self.row_of::<N>(row, inner.len) });
+        // SAFETY: the caller's promise, for each row. Short ones have a constant length.
+        unsafe {
+            match inner.len {
+                2 => elements(&rows, |row, _| row.cast::<[[u8; N]; 2]>().write([value; 2])),
+                3 => elements(&rows, |row, _| row.cast::<[[u8; N]; 3]>().write([value; 3])),
+                4 => elements(&rows, |row, _| row.cast::<[[u8; N]; 4]>().write([value; 4])),
+                len => elements(&rows, |row, _| self.row_of::<N>(row, len)),
+            }
+        }
     }
 }
 

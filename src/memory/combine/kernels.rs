@@ -126,6 +126,11 @@ impl Kernels {
         self.wide_of_singles(reduction).map_or(0, |wide| wide.slot)
     }
 
+    /// Whether the updates of a target may come in any order, which gives the same bits.
+    pub(in crate::memory) fn takes_any_order(&self, reduction: Reduction) -> bool {
+        self.narrow(reduction).is_some_and(|kernel| kernel.any_order.is_some())
+    }
+
     /// Whether single elements need no slots where the updates of each target follow each other.
     pub(in crate::memory) fn uses_order(&self, reduction: Reduction) -> bool {
         self.wide_of_singles(reduction).is_some_and(|wide| wide.uses_order())

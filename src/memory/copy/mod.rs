@@ -144,6 +144,11 @@ impl Kernel for Write {
 }
 
 impl Copier {
+    /// How plain elements of `size` bytes are copied.
+    pub(super) const fn of_bytes(size: usize) -> Self {
+        Copier { size, way: Way::Bytes }
+    }
+
     /// The size of elements that are copied as bytes; `None` for others.
     #[inline]
     pub(super) fn plain(&self) -> Option<usize> {

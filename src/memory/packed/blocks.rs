@@ -11,8 +11,9 @@
 
 use smallvec::SmallVec;
 
-use super::{copy, each_piece};
+use super::each_piece;
 use crate::memory::cpu::{LINE, of_caches};
+use crate::memory::gather::copy_plain;
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::{CHUNK, Indices};
 use crate::memory::walk::{
@@ -270,7 +271,7 @@ impl Block {
         // SAFETY: the loops are those of the run over these iterations; in the buffer they are over as
         // many indices, each of which has been packed when it is read.
         unsafe {
-            copy(&self.pack, run, size, start, buffer);
+            copy_plain(&self.pack, size, start, buffer, 1);
             let packed = indices.packed(buffer, &len);
             for walk in with_rest(&self.select.0, self.select.1.as_deref()) {
                 let selected = Run {

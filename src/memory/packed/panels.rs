@@ -14,8 +14,9 @@
 
 use std::ptr;
 
-use super::{copy, each_piece};
+use super::each_piece;
 use crate::memory::cpu::{LINE, of_caches};
+use crate::memory::gather::copy_plain;
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::CHUNK;
 use crate::memory::walk::{
@@ -219,10 +220,10 @@ impl Panel {
         // SAFETY: the loops are those of the run over these lanes, and in the buffer over as many
         // elements, each of which has been packed when it is used.
         unsafe {
-            copy(&self.pack, run, run.size, array, buffer);
+            copy_plain(&self.pack, run.size, array, buffer, 1);
             packed.run(Cut::WHOLE);
             if writes && !run.is_refused() {
-                copy(&self.unpack, run, run.size, buffer, array);
+                copy_plain(&self.unpack, run.size, buffer, array, 1);
             }
         }
     }

@@ -5,7 +5,7 @@ use super::kinds::Wide;
 use super::{Accumulation, NEAR, SHORT_ROW, SlotBuffer, separate_slot_bytes, slot_buffer};
 use crate::error::Result;
 use crate::memory::alloc::reserved;
-use crate::memory::copy::{Copier, Way};
+use crate::memory::copy::Copier;
 use crate::memory::tile::{Kernel, Places, Steps, Tile};
 use crate::memory::walk::{Loop, Offsets, is_far, is_inside};
 use crate::threshold::threshold;
@@ -256,7 +256,7 @@ impl<'t> Touched<'t> {
             tile.prefetch_selected();
         }
         let step = Offsets { listed: size, ..row.step };
-        let copier = Copier { size: accumulation.size, way: Way::Bytes };
+        let copier = Copier::of_bytes(accumulation.size);
         let kernel = copier.kernel(&Loop { step, ..row }, GATHER, false);
         // SAFETY: the caller's promise; the targets are this row's (`new`), and elements that are
         // reduced are nothing but their bytes.

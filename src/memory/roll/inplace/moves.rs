@@ -4,6 +4,20 @@ use std::mem::MaybeUninit;
 
 use crate::memory::copy::rows;
 
+/// Calls a function for elements of `$size` bytes: compiled for this size, or for any (0).
+macro_rules! by_size {
+    ($size:expr, $function:ident $arguments:tt) => {
+        match $size {
+            1 => $function::<1> $arguments,
+            2 => $function::<2> $arguments,
+            4 => $function::<4> $arguments,
+            8 => $function::<8> $arguments,
+            16 => $function::<16> $arguments,
+            _ => $function::<0> $arguments,
+        }
+    };
+}
+
 /// Moves `count` elements of `size` bytes: element `k` from `from + k * strides[0]` to
 /// `to + k * strides[1]`, in ascending order of `k`.
 ///
@@ -26,40 +40,29 @@ pub(super) unsafe fn move_elements(
         if strides == [size as isize; 2] {
             return rows::copy(from, to, count * size);
         }
-        match size {
-            1 => move_each::<1>(from, to, count, strides),
-            2 => move_each::<2>(from, to, count, strides),
-            4 => move_each::<4>(from, to, count, strides),
-            8 => move_each::<8>(from, to, count, strides),
-            16 => move_each::<16>(from, to, count, strides),
-            _ => {
-                for k in 0..count as isize {
-                    let to = to.wrapping_offset(k.wrapping_mul(strides[1]));
-                    from.wrapping_offset(k.wrapping_mul(strides[0]))
-                        .copy_to_nonoverlapping(to, size);
-                }
-            }
-        }
+        by_size!(size, move_each(from, to, count, size, strides));
     }
 }
 
-/// [`move_elements`] for elements of `N` bytes.
+/// [`move_elements`] for elements of `N` bytes, or of `size` where `N` is 0.
 ///
 /// # Safety
-/// That of [`move_elements`].
+/// That of [`move_elements`]; `N` is `size` or 0.
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn move_each<const N: usize>(
     from: *const u8,
     to: *mut u8,
     count: usize,
+    size: usize,
     strides: [isize; 2],
 ) {
+    let size = if N == 0 { size } else { N };
     for k in 0..count as isize {
         // SAFETY: promised by the caller.
         unsafe {
             let to = to.wrapping_offset(k.wrapping_mul(strides[1]));
-            from.wrapping_offset(k.wrapping_mul(strides[0])).copy_to_nonoverlapping(to, N);
+            from.wrapping_offset(k.wrapping_mul(strides[0])).copy_to_nonoverlapping(to, size);
         }
     }
 }
@@ -71,15 +74,16 @@ unsafe fn move_each<const N: usize>(
 /// been moved out of.
 #[allow(unsafe_code)]
 pub(super) unsafe fn move_up(row: *mut u8, count: usize, by: usize, size: usize, stride: isize) {
-    let after = |count: isize| row.wrapping_offset(stride.wrapping_mul(count));
-    // SAFETY: promised by the caller.
+    if count == 0 {
+        return;
+    }
+    let at = |element: usize| row.wrapping_offset(stride.wrapping_mul(element as isize));
+    // SAFETY: promised by the caller. From the last element on, each destination is before its source.
     unsafe {
         if stride == size as isize {
-            return row.copy_to(after(by as isize), count * size);
+            return row.copy_to(at(by), count * size);
         }
-        for k in (0..count as isize).rev() {
-            after(k).copy_to_nonoverlapping(after(k + by as isize), size);
-        }
+        move_elements(at(count - 1), at(count - 1 + by), count, size, [-stride; 2]);
     }
 }
 
@@ -90,17 +94,35 @@ pub(super) unsafe fn move_up(row: *mut u8, count: usize, by: usize, size: usize,
 /// All these elements can be read and written, and no two are the same.
 #[allow(unsafe_code)]
 pub(super) unsafe fn swap(left: *mut u8, right: *mut u8, count: usize, size: usize, stride: isize) {
-    let swap = |left: *mut u8, right: *mut u8, bytes: usize| {
-        // SAFETY: promised by the caller.
-        unsafe {
-            std::ptr::swap_nonoverlapping::<MaybeUninit<u8>>(left.cast(), right.cast(), bytes);
+    // SAFETY: promised by the caller.
+    unsafe {
+        if stride == size as isize {
+            return swap_each::<0>(left, right, 1, count * size, 0);
         }
-    };
-    if stride == size as isize {
-        return swap(left, right, count * size);
+        by_size!(size, swap_each(left, right, count, size, stride));
     }
+}
+
+/// [`swap`] for elements of `N` bytes, or of `size` where `N` is 0.
+///
+/// # Safety
+/// That of [`swap`]; `N` is `size` or 0.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn swap_each<const N: usize>(
+    left: *mut u8,
+    right: *mut u8,
+    count: usize,
+    size: usize,
+    stride: isize,
+) {
+    let size = if N == 0 { size } else { N };
     for k in 0..count as isize {
         let by = stride.wrapping_mul(k);
-        swap(left.wrapping_offset(by), right.wrapping_offset(by), size);
+        let (left, right) = (left.wrapping_offset(by), right.wrapping_offset(by));
+        // SAFETY: promised by the caller.
+        unsafe {
+            std::ptr::swap_nonoverlapping::<MaybeUninit<u8>>(left.cast(), right.cast(), size);
+        }
     }
 }
