@@ -1,6 +1,7 @@
 //! The whole family through its public calls: ONNX's own tests, the examples
 //! of the specifications and libraries, and every form of call.
 
+mod columns;
 #[path = "../common/mod.rs"]
 mod common;
 mod examples;

@@ -1,0 +1,144 @@
+//! Single elements by indices that are a column of a table, or reversed, and updates that are: against the formula.
+
+use ndarray::{ArrayD, Axis, Slice};
+use opkernels::{Error, OutOfBounds, Reduction};
+
+use crate::common::oracle::{self, Kind, Reducing};
+use crate::common::{
+    Index, Numbers, Reduce, Value, array_of, assert_same, calls, here_and_on_pools, settled,
+};
+
+/// Elements from one to the next.
+const STEPS: [isize; 7] = [1, -1, 2, -2, 3, 4, 21];
+
+/// Shapes of indices, and the length of the axis: more than a few chunks and blocks, as a list or in lanes.
+const SHAPES: [(&[usize], usize); 2] = [(&[2500], 300), (&[9, 400], 70)];
+
+/// The same array in every so many elements of rows in which all others are different.
+fn column<A: Clone>(array: &ArrayD<A>, step: isize, other: &A) -> ArrayD<A> {
+    let axis = Axis(array.ndim() - 1);
+    let mut shape = array.shape().to_vec();
+    shape[axis.index()] *= step.unsigned_abs();
+    let mut table = ArrayD::from_elem(shape, other.clone());
+    let elements = Slice::new(0, None, step);
+    table.slice_axis_mut(axis, elements).assign(array);
+    table.slice_axis_move(axis, elements)
+}
+
+fn kind_of(shape: &[usize]) -> Kind {
+    match shape.len() {
+        1 => Kind::Slices { axis: 0, batch_dims: 0 },
+        _ => Kind::Elements { axis: 1 },
+    }
+}
+
+/// The shape of data with so many elements along the last axis.
+fn data_shape(shape: &[usize], len: usize) -> Vec<usize> {
+    [&shape[..shape.len() - 1], &[len]].concat()
+}
+
+/// Indices of any sign; of `wild` ones some are out of bounds.
+fn indices_of<I: Index>(shape: &[usize], len: usize, wild: bool) -> ArrayD<I> {
+    let mut numbers = Numbers(3);
+    I::from_wide(&ArrayD::from_shape_simple_fn(shape, || {
+        let index = numbers.below(2 * len) as i128 - len as i128;
+        if wild && numbers.once_in(40) { index * 3 } else { index }
+    }))
+}
+
+fn gathered<A: Value, I: Index>() {
+    for (shape, len) in SHAPES {
+        let kind = kind_of(shape);
+        let data: ArrayD<A> = array_of(&data_shape(shape, len), 1);
+        for mode in [OutOfBounds::Error, OutOfBounds::Wrap, OutOfBounds::Fill(A::from_number(5))] {
+            let indices = indices_of::<I>(shape, len, !matches!(mode, OutOfBounds::Error));
+            let expected = oracle::read(kind, &data, &I::to_wide(&indices), &mode).unwrap();
+            for step in STEPS {
+                let indices = column(&indices, step, &I::max_value());
+                here_and_on_pools(|| {
+                    let output = calls::read(kind, &data.view(), &indices, mode.clone());
+                    assert_same(&output.unwrap(), &expected);
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn gathers() {
+    gathered::<u8, i64>();
+    gathered::<f32, i32>();
+    gathered::<u64, u64>();
+}
+
+fn scattered<A: Reduce, I: Index>(reductions: &[Reduction]) {
+    for (shape, len) in SHAPES {
+        let kind = kind_of(shape);
+        let data: ArrayD<A> = array_of(&data_shape(shape, len), 1);
+        let updates: ArrayD<A> = array_of(shape, 3);
+        for &reduction in reductions {
+            for (mode, use_init_val) in [(OutOfBounds::Error, true), (OutOfBounds::Skip, false)] {
+                let indices = indices_of::<I>(shape, len, matches!(mode, OutOfBounds::Skip));
+                let how = Reducing { reduction, use_init_val, mode };
+                let wide = I::to_wide(&indices);
+                let Ok(expected) = oracle::reduce_of(kind, &data, &wide, &updates, &how) else {
+                    continue;
+                };
+                let expected = settled(reduction, &expected);
+                for (step, of_updates) in STEPS.into_iter().zip([2, 1, -1, 3, 1, -2, 4]) {
+                    let indices = column(&indices, step, &I::max_value());
+                    let updates = column(&updates, of_updates, &A::from_number(7));
+                    here_and_on_pools(|| {
+                        let mut target = data.clone();
+                        let view = &mut target.view_mut();
+                        calls::reduce(kind, view, &indices, &updates.view(), &how).unwrap();
+                        assert_same(&settled(reduction, &target), &expected);
+                    });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn scatters() {
+    use Reduction::{Max, Mean, None, Prod, Sum};
+    scattered::<u8, i64>(&[None, Sum]);
+    scattered::<f32, i64>(&[None, Sum, Max, Mean]);
+    scattered::<f64, u32>(&[Sum]);
+    scattered::<i64, i32>(&[None, Prod]);
+}
+
+/// An index out of bounds anywhere leaves target and output untouched, and is named.
+#[test]
+fn an_index_out_of_bounds() {
+    for (shape, len) in SHAPES {
+        let kind = kind_of(shape);
+        let data: ArrayD<f32> = array_of(&data_shape(shape, len), 1);
+        let updates: ArrayD<f32> = array_of(shape, 3);
+        for (step, at) in STEPS.into_iter().zip([0, 1, 63, 64, 1030, 2048, 2499]) {
+            let mut indices = indices_of::<i64>(shape, len, false);
+            *indices.iter_mut().nth(at).unwrap() = len as i64;
+            let indices = column(&indices, step, &0);
+            let is_named = |error| match error {
+                Err(Error::IndexOutOfBounds { index, position, .. }) => {
+                    let width = shape[shape.len() - 1];
+                    index == len as i128 && position.iter().fold(0, |k, &p| k * width + p) == at
+                }
+                _ => false,
+            };
+            let mut target = data.clone();
+            for reduction in [Reduction::None, Reduction::Sum] {
+                let how = Reducing { reduction, use_init_val: true, mode: OutOfBounds::Error };
+                let view = &mut target.view_mut();
+                assert!(is_named(calls::reduce(kind, view, &indices, &updates.view(), &how)));
+            }
+            assert_same(&target, &data);
+            let mut output = updates.clone();
+            let view = &mut output.view_mut();
+            let mode = OutOfBounds::Error;
+            assert!(is_named(calls::read_into(kind, &data.view(), &indices, mode, view)));
+            assert_same(&output, &updates);
+        }
+    }
+}
