@@ -127,23 +127,24 @@ fn out_of_bounds() -> Result<()> {
     Ok(())
 }
 
-/// An element that is not `Clone`, and an update that is changed through a shared reference: a fold
-/// has to see these themselves, not copies.
-struct Hash(u32);
+/// An element that is not `Clone`, as large as its update or larger, and an update that is changed through a
+/// shared reference: a fold has to see these themselves, not copies.
+struct Hash<M>(u32, M);
 struct Update(AtomicU32);
 
 /// Many single elements, whose indices are resolved one by one: each lane of each of these shapes is
 /// hashed in the order of its updates, and each update used once.
 #[test]
 fn single_elements() -> Result<()> {
-    hashed::<i64>()?;
-    hashed::<u64>()?;
-    hashed::<i32>()?;
-    hashed::<u32>()?;
-    hashed::<i16>()
+    hashed::<i64, ()>()?;
+    hashed::<i64, [u32; 2]>()?;
+    hashed::<u64, u64>()?;
+    hashed::<i32, ()>()?;
+    hashed::<u32, [u8; 5]>()?;
+    hashed::<i16, ()>()
 }
 
-fn hashed<I: IndexInteger>() -> Result<()> {
+fn hashed<I: IndexInteger, M: Default + Send>() -> Result<()> {
     let from_end = I::min_value() < I::zero();
     for (shape, count) in
         [([1, 40, 1], 3000), ([3, 40, 2], 700), ([2, 5, 700], 3), ([900, 5, 1], 2)]
@@ -157,7 +158,7 @@ fn hashed<I: IndexInteger>() -> Result<()> {
         let updates = Array::from_shape_fn(indices.raw_dim(), |(i, j, k)| {
             Update(AtomicU32::new((i * 31 + j * 17 + k) as u32))
         });
-        let mut hashes = Array::from_shape_simple_fn(shape, || Hash(0));
+        let mut hashes = Array::from_shape_simple_fn(shape, || Hash(0, M::default()));
         hashes.scatter_elements_fold(&indices, &updates, 1, |hash, update| {
             hash.0 = hash.0.wrapping_mul(31).wrapping_add(update.0.fetch_add(1, Ordering::Relaxed));
         })?;

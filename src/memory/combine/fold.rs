@@ -54,11 +54,10 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
     }
 
     fn single(&self) -> Option<Single> {
-        let size = size_of::<A>();
-        let same = const { size_of::<A>() == size_of::<U>() && size_of::<A>() > 0 };
-        same.then_some(Single {
-            size,
-            selected_size: size,
+        let sized = const { size_of::<A>() > 0 && size_of::<U>() > 0 };
+        sized.then_some(Single {
+            size: size_of::<U>(),
+            selected_size: size_of::<A>(),
             action: Action::Fold,
             waits: Some([3, 4]),
         })
@@ -85,7 +84,7 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Fold<'_, A, U, F> {
     #[allow(unsafe_code)]
     unsafe fn run_by<I: Unsigned>(&self, elements: &Elements<'_>) -> bool {
         let (axis, step, fold) = (elements.axis(), elements.axes[0].step, self.fold);
-        let size = size_of::<A>();
+        let size = size_of::<U>();
         let fold_one = |target: *mut u8, listed: *mut u8, k: usize| {
             let update = listed.cast::<U>().wrapping_add(k);
             // SAFETY: the caller's promise: `axis.each` passes positions in bounds of the axis, and

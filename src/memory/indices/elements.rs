@@ -30,7 +30,7 @@ pub(in crate::memory) struct Single {
     /// Size of a listed element in bytes.
     pub(in crate::memory) size: usize,
     /// Size of a selected element: the same, but for updates that are converted when they are
-    /// combined.
+    /// combined, and for folds.
     pub(in crate::memory) selected_size: usize,
     pub(in crate::memory) action: Action,
     /// If more than this part (numerator and denominator) of the indices in a sample repeat the one before,
