@@ -4,6 +4,7 @@
 //! for k in entries { output[k] = data[indices[k]] }
 //! ```
 
+use super::copied::Contiguous;
 use super::copy::rows::are_large;
 use super::copy::stage::is_past;
 use super::copy::{Copier, Transfer};
@@ -37,6 +38,8 @@ impl<'id> Transfer<'_, 'id> {
         if let Some(walk) = axes.finish() {
             assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
             let plain = self.copier.plain();
+            let copied = Contiguous::of_short_rows(walk, indices, self.copier.size);
+            let indices = &copied.as_ref().map_or(*indices, |copy| copy.indices(indices));
             let mut selection = Selection { indices, policy, untouched };
             if let Some(packed) = Packed::of(walk, indices, self.order(), plain) {
                 return self.gather_packed(&packed, &selection, walk);

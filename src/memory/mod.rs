@@ -4,6 +4,7 @@
 mod alloc;
 mod buffer;
 mod combine;
+mod copied;
 mod copy;
 mod cpu;
 mod few;

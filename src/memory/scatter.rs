@@ -12,6 +12,7 @@ mod split;
 use ndarray::{ArrayRef, Dimension};
 
 use super::combine::{self, Divide, Fold, HAS_KERNELS, Kernels, Plain, Set, SetCounted};
+use super::copied::Contiguous;
 use super::copy::{Clones, Copier, Way};
 use super::few::{Few, Named};
 use super::indexed::{Run, is_chunk};
@@ -26,7 +27,7 @@ use crate::reduction::Reduction;
 use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 use beside::{beside, is_sparse, means_in_place};
-use in_order::{InOrder, may_lie_across, run_as_indices_lie};
+use in_order::{InOrder, any_lies_across, run_as_indices_lie};
 use split::run;
 
 /// A scatter whose axes are still to be named.
@@ -138,7 +139,7 @@ impl<'a> Scattering<'a> {
             return Ok(true);
         };
         assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
-        if may_lie_across(walk) && self.indices.positions().is_none() {
+        if any_lies_across(walk) && self.indices.positions().is_none() {
             if self.how.takes_any_order(walk) {
                 run_as_indices_lie(&mut walk.loops);
             } else if let Ok(copies) = self.copies_in_order(walk) {
@@ -151,6 +152,11 @@ impl<'a> Scattering<'a> {
                     untouched,
                 );
             }
+        }
+        let size = self.updates.layout().size();
+        if let Some(copy) = Contiguous::of_short_rows(walk, self.indices, size) {
+            let indices = copy.indices(self.indices);
+            return self.run_walk(walk, &indices, self.updates, policy, untouched);
         }
         self.run_walk(walk, self.indices, self.updates, policy, untouched)
     }

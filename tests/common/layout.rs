@@ -14,12 +14,19 @@ pub(crate) struct Layout {
     pub(crate) steps: Vec<isize>,
     /// Elements of the buffer before and after those of the axis.
     pub(crate) margins: Vec<usize>,
+    /// Of what number of elements the length of the innermost axis of the buffer is a multiple, if that makes it
+    /// no more than [`LARGEST`] elements: rows that lie a power of two apart share sets of caches.
+    pub(crate) pitch: usize,
 }
+
+/// The most elements of a buffer whose rows are lengthened.
+const LARGEST: usize = 1 << 17;
 
 impl Layout {
     /// Row-major, without gaps.
     pub(crate) fn standard(rank: usize) -> Self {
-        Layout { order: (0..rank).collect(), steps: vec![1; rank], margins: vec![0; rank] }
+        let (steps, margins) = (vec![1; rank], vec![0; rank]);
+        Layout { order: (0..rank).collect(), steps, margins, pitch: 1 }
     }
 
     /// Column-major, without gaps.
@@ -43,6 +50,7 @@ impl Layout {
             order: (1..rank).chain(0..rank.min(1)).collect(),
             steps: (0..rank).map(|k| if k % 2 == 1 { -3 } else { 1 }).collect(),
             margins: (0..rank).map(|k| k % 2).collect(),
+            pitch: 1,
         }
     }
 
@@ -80,6 +88,9 @@ impl Layout {
             layout.steps[k] = [1, -1, 2, -3][numbers.below(4)];
             layout.margins[k] = numbers.below(3);
         }
+        if numbers.once_in(4) {
+            layout.pitch = [16, 64, 512, 1024][numbers.below(4)];
+        }
         layout
     }
 
@@ -87,6 +98,7 @@ impl Layout {
     pub(crate) fn without_gaps(mut self) -> Self {
         self.steps.iter_mut().for_each(|step| *step = step.signum());
         self.margins.fill(0);
+        self.pitch = 1;
         self
     }
 
@@ -99,6 +111,11 @@ impl Layout {
         }
         self
     }
+}
+
+/// The elements of a buffer from the first to the last of `len`.
+fn span(len: usize, step: isize) -> usize {
+    if len == 0 { 0 } else { (len - 1) * step.unsigned_abs() + 1 }
 }
 
 /// An array in a layout.
@@ -124,14 +141,15 @@ impl<A: Value> Laid<A> {
                 first.slice_axis_inplace(Axis(k), Slice::from(0..1));
             }
         }
-        let length = |&k: &usize| {
-            let elements = match shape[k] {
-                0 => 0,
-                len => (len - 1) * layout.steps[k].unsigned_abs() + 1,
-            };
-            elements + 2 * layout.margins[k]
-        };
-        let in_memory: Vec<usize> = layout.order.iter().map(length).collect();
+        let length = |&k: &usize| span(shape[k], layout.steps[k]) + 2 * layout.margins[k];
+        let mut in_memory: Vec<usize> = layout.order.iter().map(length).collect();
+        if let Some((row, around)) = in_memory.split_last_mut() {
+            let long = row.next_multiple_of(layout.pitch);
+            let broadcast = layout.order.last().is_some_and(|&axis| layout.steps[axis] == 0);
+            if !broadcast && around.iter().product::<usize>().saturating_mul(long) <= LARGEST {
+                *row = long;
+            }
+        }
         let place = |k| layout.order.iter().position(|&axis| axis == k).unwrap();
         let places: Vec<usize> = (0..shape.len()).map(place).collect();
         let buffer = array_of(&in_memory, 7).permuted_axes(places);
@@ -142,9 +160,9 @@ impl<A: Value> Laid<A> {
 
     /// What of axis `k` of the buffer is contents.
     fn slice_of(&self, k: usize) -> Slice {
-        let (margin, step) = (self.layout.margins[k] as isize, self.layout.steps[k]);
-        let end = self.buffer.shape()[k] as isize - margin;
-        Slice::new(margin, Some(end), if step == 0 { 1 } else { step })
+        let (margin, step) = (self.layout.margins[k], self.layout.steps[k]);
+        let end = margin + span(self.shape[k], step);
+        Slice::new(margin as isize, Some(end as isize), if step == 0 { 1 } else { step })
     }
 
     /// The elements of the buffer that are contents.

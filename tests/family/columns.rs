@@ -1,4 +1,5 @@
-//! Single elements by indices that are a column of a table, or reversed, and updates that are: against the formula.
+//! Elements by indices that are a column of a table, or reversed, or some columns, and updates that are: against the
+//! formula.
 
 use ndarray::{ArrayD, Axis, Slice};
 use opkernels::{Error, OutOfBounds, Reduction};
@@ -140,5 +141,65 @@ fn an_index_out_of_bounds() {
             assert!(is_named(calls::read_into(kind, &data.view(), &indices, mode, view)));
             assert_same(&output, &updates);
         }
+    }
+}
+
+/// The same array as some of the columns of a table in which all others are different.
+fn columns<I: Clone>(array: &ArrayD<I>, before: usize, other: &I) -> ArrayD<I> {
+    let (rows, width) = (array.shape()[0], array.shape()[1]);
+    let mut table = ArrayD::from_elem(vec![rows, width + before + 1], other.clone());
+    let part = Slice::from(before..before + width);
+    table.slice_axis_mut(Axis(1), part).assign(array);
+    table.slice_axis_move(Axis(1), part)
+}
+
+/// Some columns of tables, of which each row selects elements along its own lane, or rows of data.
+#[test]
+fn rows_of_some_columns() {
+    for (shape, data, kind) in [
+        (&[2100, 3], &[2100, 40][..], Kind::Elements { axis: 1 }),
+        (&[1200, 5], &[900][..], Kind::Slices { axis: 0, batch_dims: 0 }),
+        (&[1200, 5], &[900, 3][..], Kind::Slices { axis: 0, batch_dims: 0 }),
+        (&[300, 20], &[2, 50, 4][..], Kind::Slices { axis: 1, batch_dims: 0 }),
+        (&[300, 20], &[300, 50][..], Kind::Slices { axis: 1, batch_dims: 1 }),
+    ] {
+        let axis = match kind {
+            Kind::Elements { axis } | Kind::Slices { axis, .. } => axis as usize,
+            Kind::Tuples { .. } => 0,
+        };
+        let contents: ArrayD<f32> = array_of(data, 1);
+        let updates: ArrayD<f32> = array_of(&oracle::updates_shape(kind, data, shape).unwrap(), 3);
+        for (mode, wild) in [(OutOfBounds::Error, false), (OutOfBounds::Clip, true)] {
+            let indices = indices_of::<i64>(shape, data[axis], wild);
+            let wide = i64::to_wide(&indices);
+            let reading = if wild { OutOfBounds::Clip } else { OutOfBounds::Error };
+            let gathered = oracle::read(kind, &contents, &wide, &reading).unwrap();
+            let how = Reducing { reduction: Reduction::Sum, use_init_val: true, mode };
+            let summed = oracle::reduce_of(kind, &contents, &wide, &updates, &how).unwrap();
+            let summed = settled(Reduction::Sum, &summed);
+            for before in [0, 1] {
+                let indices = columns(&indices, before, &i64::MAX);
+                here_and_on_pools(|| {
+                    let output = calls::read(kind, &contents.view(), &indices, reading);
+                    assert_same(&output.unwrap(), &gathered);
+                    let mut target = contents.clone();
+                    let view = &mut target.view_mut();
+                    calls::reduce(kind, view, &indices, &updates.view(), &how).unwrap();
+                    assert_same(&settled(Reduction::Sum, &target), &summed);
+                });
+            }
+        }
+        let mut indices = indices_of::<i64>(shape, data[axis], false);
+        indices[[shape[0] - 1, 1]] = data[axis] as i64;
+        let indices = columns(&indices, 1, &0);
+        let how =
+            Reducing { reduction: Reduction::Sum, use_init_val: true, mode: OutOfBounds::Error };
+        let mut target = contents.clone();
+        let refused = calls::reduce(kind, &mut target.view_mut(), &indices, &updates.view(), &how);
+        let wanted = vec![shape[0] - 1, 1];
+        assert!(
+            matches!(refused, Err(Error::IndexOutOfBounds { position, .. }) if position == wanted)
+        );
+        assert_same(&target, &contents);
     }
 }

@@ -84,6 +84,7 @@ pub(crate) fn laid<A: Value>(
         _ => Layout::from_number(rank, numbers.next()),
     };
     layout.margins.fill(0);
+    layout.pitch = 1;
     if broadcast && numbers.once_in(8) {
         layout = layout.broadcast(numbers.next());
     }

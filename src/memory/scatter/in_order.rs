@@ -6,13 +6,11 @@
 //! updates are copied in row-major order first.
 
 use crate::error::Result;
+use crate::memory::copied::{Contiguous, Copied};
 use crate::memory::cpu::LINE;
-use crate::memory::gather::copy_plain;
 use crate::memory::indices::Indices;
 use crate::memory::strided::Strided;
-use crate::memory::walk::{Components, Loop, Loops, Offsets, Order, Walk, iterations, merge};
-use crate::memory::work::Buffers;
-use crate::parallel;
+use crate::memory::walk::{Loop, Loops, Walk, iterations, merge};
 use crate::threshold::threshold;
 
 /// The fewest entries that are copied.
@@ -23,21 +21,20 @@ const SHARING: usize = threshold(8, 2);
 
 /// Whether the innermost of loops over entries, which are all, reads a line for each element of an array in which
 /// another loop reads adjacent ones.
-fn lies_across(loops: &[Loop], step: impl Fn(&Loop) -> isize) -> bool {
+fn lies_across(loops: &[Loop], array: Copied) -> bool {
     let Some((last, around)) = loops.split_last() else { return false };
+    let step = |level: &Loop| array.step(level).unsigned_abs();
     let line = threshold(LINE, 4);
-    let near =
-        |level: &Loop| (1..line).contains(&step(level).unsigned_abs()) && level.len >= SHARING;
-    step(last).unsigned_abs() >= line && around.iter().any(near)
+    let near = |level: &Loop| (1..line).contains(&step(level)) && level.len >= SHARING;
+    step(last) >= line && around.iter().any(near)
 }
 
-/// Whether the loops of a walk may all be entries of indices or updates that lie across their order.
-pub(super) fn may_lie_across(walk: &Walk) -> bool {
+/// Whether the loops of a walk are all entries of indices or updates that lie across their order.
+pub(super) fn any_lies_across(walk: &Walk) -> bool {
     walk.loops.len() > 1
         && walk.components.len() == 1
         && walk.loops.iter().all(|level| level.entries && level.step.indices != 0)
-        && (lies_across(&walk.loops, |level| level.step.indices)
-            || lies_across(&walk.loops, |level| level.step.listed))
+        && [Copied::Indices, Copied::Listed].iter().any(|array| lies_across(&walk.loops, *array))
         && iterations(&walk.loops) >= FEWEST
 }
 
@@ -49,85 +46,48 @@ pub(super) fn run_as_indices_lie(loops: &mut Loops) {
 
 /// Copies of the indices and of the updates of a walk, of those that lie across its loops.
 pub(super) struct InOrder {
-    indices: Option<Buffers>,
-    updates: Option<Buffers>,
-    count: [usize; 1],
+    indices: Option<Contiguous>,
+    updates: Option<Contiguous>,
 }
 
 impl InOrder {
-    /// The copies for the loops of a walk, which are changed to run over them. Updates are copied if they are
-    /// `plain`.
+    /// The copies for the loops of a walk, which run over them then. Updates are copied if they are `plain`.
     pub(super) fn of(
         loops: &mut Loops,
         indices: &Indices<'_>,
         updates: &Strided<'_>,
         plain: bool,
     ) -> Result<Self> {
-        let count = iterations(loops);
-        let copy = |start: *const u8, size: usize, step: fn(&Loop) -> isize| {
-            let buffers = Buffers::new(1, count.saturating_mul(size))?;
-            let mut listed = size as isize;
-            let mut copied = Loops::new();
-            for level in loops.iter().rev() {
-                let step = Offsets { selected: step(level), indices: 0, listed };
-                copied.push(Loop { len: level.len, step, entries: false });
-                listed *= level.len as isize;
-            }
-            copied.reverse();
-            let walks = Walk::new(copied, Components::new(), Order::Listed(size));
-            // SAFETY: the loops are those of the walk, over this array; in the buffer, they are over as many
-            // elements, for which it has room.
+        let copy = |array: Copied, start: *const u8, size: usize| {
+            // SAFETY: the loops are over the axes of both arrays; indices are plain, and updates where they
+            // are copied.
             #[allow(unsafe_code)]
-            unsafe {
-                let parts = parallel::parts(walks.0.cost(size));
-                copy_plain(&walks, size, start, buffers.of(0), parts);
-            }
-            Ok(buffers)
+            lies_across(loops, array).then(|| unsafe { Contiguous::of(loops, array, start, size) })
         };
-        let own = if lies_across(loops, |level| level.step.indices) {
-            Some(copy(indices.start(), indices.size(), |level| level.step.indices)?)
-        } else {
-            None
+        let (width, size) = (indices.size(), updates.layout().size());
+        let of_indices = copy(Copied::Indices, indices.start(), width).transpose()?;
+        let of_updates = match plain {
+            true => copy(Copied::Listed, updates.start(), size).transpose()?,
+            false => None,
         };
-        let size = updates.layout().size();
-        let listed = if plain && lies_across(loops, |level| level.step.listed) {
-            Some(copy(updates.start(), size, |level| level.step.listed)?)
-        } else {
-            None
-        };
-        let mut inside = 1;
-        for level in loops.iter_mut().rev() {
-            if own.is_some() {
-                level.step.indices = (inside * indices.size()) as isize;
-            }
-            if listed.is_some() {
-                level.step.listed = (inside * size) as isize;
-            }
-            inside *= level.len;
+        if of_indices.is_some() {
+            Contiguous::redirect(loops, Copied::Indices, width);
+        }
+        if of_updates.is_some() {
+            Contiguous::redirect(loops, Copied::Listed, size);
         }
         merge(loops);
-        Ok(InOrder { indices: own, updates: listed, count: [count] })
+        Ok(InOrder { indices: of_indices, updates: of_updates })
     }
 
     /// The copy of the indices, or these.
     pub(super) fn indices<'s>(&'s self, indices: &Indices<'s>) -> Indices<'s> {
-        match &self.indices {
-            // SAFETY: the buffer has a copy of so many indices of the same type (`of`).
-            #[allow(unsafe_code)]
-            Some(copy) => unsafe { indices.packed(copy.of(0), &self.count) },
-            None => *indices,
-        }
+        self.indices.as_ref().map_or(*indices, |copy| copy.indices(indices))
     }
 
     /// The copy of the updates, or these.
     pub(super) fn updates<'s>(&'s self, updates: &Strided<'s>) -> Strided<'s> {
-        match &self.updates {
-            // SAFETY: the buffer has a copy of so many updates (`of`).
-            #[allow(unsafe_code)]
-            Some(copy) => unsafe {
-                Strided::contiguous(copy.of(0), &self.count, updates.layout().size())
-            },
-            None => *updates,
-        }
+        let size = updates.layout().size();
+        self.updates.as_ref().map_or(*updates, |copy| copy.elements(size))
     }
 }
