@@ -3,7 +3,7 @@
 use super::gather::copy_plain;
 use super::indices::Indices;
 use super::strided::Strided;
-use super::walk::{Components, Loop, Loops, Offsets, Order, Walk, iterations};
+use super::walk::{Components, Loop, Loops, Offsets, Order, Walk, iterations, merge};
 use super::work::Buffers;
 use crate::error::Result;
 use crate::parallel;
@@ -130,6 +130,7 @@ impl Contiguous {
         let copy = unsafe { Self::of(loops, Copied::Indices, indices.start(), indices.size()) };
         let copy = copy.ok()?;
         Self::redirect(loops, Copied::Indices, indices.size());
+        merge(loops);
         Some(copy)
     }
 }

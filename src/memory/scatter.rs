@@ -138,6 +138,8 @@ impl<'a> Scattering<'a> {
         let Some(walk) = axes.finish() else {
             return Ok(true);
         };
+        // Counts and slots are for one target at least.
+        assert!(!self.target.layout().is_empty(), "there is nothing to combine");
         assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
         if any_lies_across(walk) && self.indices.positions().is_none() {
             if self.how.takes_any_order(walk) {

@@ -15,11 +15,11 @@ pub(crate) struct Layout {
     /// Elements of the buffer before and after those of the axis.
     pub(crate) margins: Vec<usize>,
     /// Of what number of elements the length of the innermost axis of the buffer is a multiple, if that makes it
-    /// no more than [`LARGEST`] elements: rows that lie a power of two apart share sets of caches.
+    /// no more than [`LARGEST`] bytes: rows that lie a power of two apart share sets of caches.
     pub(crate) pitch: usize,
 }
 
-/// The most elements of a buffer whose rows are lengthened.
+/// The most bytes of a buffer whose rows are lengthened.
 const LARGEST: usize = 1 << 17;
 
 impl Layout {
@@ -146,7 +146,8 @@ impl<A: Value> Laid<A> {
         if let Some((row, around)) = in_memory.split_last_mut() {
             let long = row.next_multiple_of(layout.pitch);
             let broadcast = layout.order.last().is_some_and(|&axis| layout.steps[axis] == 0);
-            if !broadcast && around.iter().product::<usize>().saturating_mul(long) <= LARGEST {
+            let bytes = around.iter().product::<usize>().saturating_mul(long * size_of::<A>());
+            if !broadcast && bytes <= LARGEST {
                 *row = long;
             }
         }
