@@ -1,6 +1,6 @@
 //! Work memory of parts that run at the same time.
 
-use super::alloc::reserved;
+use super::alloc::{expect_large_writes, reserved};
 use crate::error::Result;
 
 /// Uninitialised work memory, with a buffer for each part.
@@ -24,7 +24,9 @@ impl Buffers {
     pub(super) fn new(parts: usize, bytes: usize) -> Result<Self> {
         let mut memory: Vec<u128> =
             reserved(parts.saturating_mul(bytes).div_ceil(size_of::<u128>()))?;
-        Ok(Buffers { start: memory.as_mut_ptr().cast(), bytes, parts, _memory: memory })
+        let start = memory.as_mut_ptr().cast();
+        expect_large_writes(start, parts.saturating_mul(bytes));
+        Ok(Buffers { start, bytes, parts, _memory: memory })
     }
 
     /// The size of each buffer in bytes.

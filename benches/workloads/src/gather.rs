@@ -62,6 +62,9 @@ pub fn workloads() -> Vec<Workload> {
         Workload::new("gather_picture_rows", picture_rows),
         Workload::new("gather_channel_swap", channel_swap),
         Workload::new("gather_triples", triples),
+        Workload::new("gather_neighbours_x1", |take| neighbours(take, 2_000)),
+        Workload::new("gather_neighbours_x10", |take| neighbours(take, 20_000)),
+        Workload::new("gather_neighbours_x100", |take| neighbours(take, 200_000)),
     ];
     tiny().into_iter().chain(rest).collect()
 }
@@ -354,5 +357,25 @@ fn triples(take: Take<'_>) {
                 out.iter_mut().zip(&idx).for_each(|(o, &i)| *o = data[i as usize]);
             },
         )
+        .give(take);
+}
+
+/// The points of which each is near to another, in a table whose first column is that point itself.
+fn neighbours(take: Take<'_>, points: usize) {
+    let data = floats((points, 3));
+    let table = indices((points, 9), points);
+    let near = table.slice(s![.., 1..]);
+    let answer = naive::gather(data.view(), near.view(), 0, 0);
+    let start = || blank((points, 8, 3));
+    Ways::to(&answer)
+        .into("into", start, |out| data.gather_into(&near, 0, out).unwrap())
+        .returned("alloc", || data.gather(&near, 0).unwrap())
+        .hand("by hand", start, |out| {
+            for (mut rows, near) in out.outer_iter_mut().zip(near.outer_iter()) {
+                for (mut row, &i) in rows.outer_iter_mut().zip(near) {
+                    row.assign(&data.row(i as usize));
+                }
+            }
+        })
         .give(take);
 }

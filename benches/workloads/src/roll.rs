@@ -2,7 +2,9 @@
 
 use std::hint::black_box;
 
-use ndarray::{Array, ArrayView, Axis, Dimension, RemoveAxis, ShapeBuilder, Slice, concatenate};
+use ndarray::{
+    Array, Array3, ArrayView, Axis, Dimension, RemoveAxis, ShapeBuilder, Slice, concatenate, s,
+};
 use opkernels::RollExt;
 
 use crate::inputs::{array, blank, copy, floats};
@@ -34,6 +36,9 @@ pub fn workloads() -> Vec<Workload> {
             let picture = array((2160, 3840, 3), |bits| bits as u8);
             compare(take, &picture, &[100, 1920], &[0, 1]);
         }),
+        Workload::new("roll_channel_x1", |take| channel(take, 120, 180)),
+        Workload::new("roll_channel_x10", |take| channel(take, 380, 570)),
+        Workload::new("roll_channel_x100", |take| channel(take, 1200, 1800)),
         Workload::new("roll_permuted_201_x1", |take| permuted(take, 55, [2, 0, 1])),
         Workload::new("roll_permuted_201_x10", |take| permuted(take, 119, [2, 0, 1])),
         Workload::new("roll_permuted_201_x100", |take| permuted(take, 256, [2, 0, 1])),
@@ -140,5 +145,33 @@ fn permuted(take: Take<'_>, len: usize, order: [usize; 3]) {
         .into("into", start, |out| data.roll_into(shifts, axes, out).unwrap())
         .hand("by hand", start, |out| assigned(&data, out, &shifts, &axes))
         .into_other("assign", &unmoved, start, |out| out.assign(&data))
+        .give(take);
+}
+
+/// One channel of a picture in place, a few columns to the right: elements that lie apart.
+fn channel(take: Take<'_>, rows: usize, columns: usize) {
+    const SHIFT: usize = 10;
+    let picture: Array3<u8> = array((rows, columns, 3), |bits| bits as u8);
+    let by_hand = |picture: &mut Array3<u8>| {
+        let mut end = [0; SHIFT];
+        for mut row in picture.outer_iter_mut() {
+            let mut row = row.slice_mut(s![.., 0]);
+            end.iter_mut().zip(row.slice(s![columns - SHIFT..])).for_each(|(to, &from)| *to = from);
+            for at in (SHIFT..columns).rev() {
+                row[at] = row[at - SHIFT];
+            }
+            row.iter_mut().zip(&end).for_each(|(to, &from)| *to = from);
+        }
+    };
+    let mut answer = copy(&picture);
+    by_hand(&mut answer);
+    let answer = copy(&answer.flatten().into_owned());
+    Ways::to(&answer)
+        .into(
+            "inplace",
+            || copy(&picture),
+            |picture| picture.slice_mut(s![.., .., 0]).roll_inplace(SHIFT as i64, 1).unwrap(),
+        )
+        .hand("by hand", || copy(&picture), by_hand)
         .give(take);
 }

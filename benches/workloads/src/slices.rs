@@ -1,9 +1,9 @@
 //! Scatters of slices along an axis: an index for each slice.
 
-use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, ShapeBuilder};
+use ndarray::{Array, Array1, Array2, Array3, ArrayD, ArrayViewD, Axis, ShapeBuilder};
 use opkernels::{Reduction, Scatter, ScatterElements, ScatterElementsExt, ScatterExt};
 
-use crate::inputs::{copy, floats, indices};
+use crate::inputs::{array, copy, floats, indices};
 use crate::workload::{Take, Ways, Workload};
 
 /// All scatters of slices.
@@ -27,6 +27,9 @@ pub fn workloads() -> Vec<Workload> {
         Workload::new("scatter_slices_columns", columns),
         Workload::new("scatter_slices_batched", batched),
         Workload::new("scatter_slices_transposed", transposed),
+        Workload::new("scatter_labels_column_major_x1", |take| labels(take, 46)),
+        Workload::new("scatter_labels_column_major_x10", |take| labels(take, 100)),
+        Workload::new("scatter_labels_column_major_x100", |take| labels(take, 215)),
     ]
 }
 
@@ -192,5 +195,27 @@ fn transposed(take: Take<'_>) {
                 }
             },
         )
+        .give(take);
+}
+
+/// The sum of each labelled part of a volume in Fortran order, as files of medical images have it.
+fn labels(take: Take<'_>, len: usize) {
+    const PARTS: usize = 100;
+    let data = floats(PARTS);
+    let label: Array3<i32> = array((len, len, len).f(), |bits| (bits % PARTS as u64) as i32);
+    let volume: Array3<f32> = floats((len, len, len).f());
+    let by_hand = |sums: &mut Array1<f32>| {
+        label.iter().zip(&volume).for_each(|(&part, &value)| sums[part as usize] += value);
+    };
+    let mut answer = copy(&data);
+    by_hand(&mut answer);
+    Ways::to(&answer)
+        .into(
+            "into",
+            || copy(&data),
+            |sums| sums.scatter_inplace(&label, &volume, Scatter::sum(0)).unwrap(),
+        )
+        .returned("alloc", || data.scatter_with(&label, &volume, Scatter::sum(0)).unwrap())
+        .hand("by hand", || copy(&data), by_hand)
         .give(take);
 }
