@@ -161,7 +161,8 @@ pub trait GatherNdExt: AsArrayRef {
     /// Work memory is small, except for elements that need dropping (`String`,
     /// `Vec`): these are cloned from an array of references, one for each element
     /// of `out`. Data in rows that are not contiguous, as in a transposed array, may
-    /// be copied first if `out` has at least as many elements.
+    /// be copied first if `out` has at least as many elements; so may indices of one
+    /// number each, in short rows with gaps between them.
     ///
     /// # Specification
     /// ONNX GatherND 13 and OpenVINO GatherND-8.

@@ -90,7 +90,7 @@ impl<'id> Transfer<'_, 'id> {
             outside: &outside,
         };
         // SAFETY: the walk was made from the layouts of the transfer's arrays and of these indices by
-        // `Axes`, and the kernel is that of the transfer's copier, for single elements, whose type is plain
+        // `Axes`, or for their copy by `Contiguous`, and the kernel is that of the transfer's copier, for single elements, whose type is plain
         // if lanes are packed. The whole walk runs, so every element has been written or filled.
         #[allow(unsafe_code)]
         unsafe {
@@ -202,7 +202,7 @@ pub(super) fn copy(
         _ => cut(walk, row, parts),
     };
     // SAFETY: the walk was made from the layouts of the transfer's arrays and of these indices,
-    // by `Axes` or by a roll of the two arrays, and the kernel is that of the transfer's copier.
+    // by `Axes`, for their copy by `Contiguous`, or by a roll of the two arrays, and the kernel is that of the transfer's copier.
     // Any loop of a gather may be cut (`Part`).
     #[allow(unsafe_code)]
     unsafe {

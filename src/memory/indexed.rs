@@ -35,7 +35,8 @@ pub(super) use part::{Cut, Shares};
 /// A walk over two arrays and the indices between them, ready to run.
 ///
 /// Invariant: every address that the loops reach, by offsets in bounds, is that of an element of one
-/// of the two arrays, which are borrowed for `'r`, as [`Axes`](super::walk::Axes) makes loops; the
+/// of the two arrays, which are borrowed for `'r`, as [`Axes`](super::walk::Axes) makes loops, or those over
+/// copies of indices and updates ([`Contiguous`](super::copied::Contiguous)); the
 /// kernel was made for the two arrays.
 pub(super) struct Run<'r> {
     pub(super) walk: &'r Walk,

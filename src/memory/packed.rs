@@ -12,7 +12,7 @@ use self::panels::Panels;
 use super::indexed::Run;
 use super::indices::Indices;
 use super::walk::{Cursor, Loop, Offsets, Order, Walk, iterations};
-use super::work::Buffers;
+use super::work::WorkMemory;
 use crate::parallel;
 
 /// What of a walk is packed.
@@ -62,14 +62,14 @@ impl Packed {
 }
 
 /// Runs a walk piece by piece, in a part for each buffer, until an index is refused: `piece` is called with
-/// its number in the loops `around`, the offsets of its first iteration, the buffer of its part and what the
-/// part keeps from one piece to the next. Parts share the `units` of loops that may run at the same time, of
-/// which each has as many pieces.
+/// the piece's number in the loops `around`, the offsets of its first iteration, the buffer of its part and what
+/// the part keeps from one piece to the next. Parts share `units` that may run at the same time; each has the same
+/// number of pieces, which follow each other.
 fn each_piece<K: Default>(
     run: &Run<'_>,
     around: &[Loop],
     units: usize,
-    buffers: &Buffers,
+    buffers: &WorkMemory,
     piece: impl Fn(usize, Offsets, *mut u8, &mut K) + Sync,
 ) {
     let inside = iterations(around) / units;

@@ -141,26 +141,21 @@ impl<'a> Scattering<'a> {
         // Counts and slots are for one target at least.
         assert!(!self.target.layout().is_empty(), "there is nothing to combine");
         assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
-        if any_lies_across(walk) && self.indices.positions().is_none() {
+        let (in_order, short_rows);
+        let (mut indices, mut updates) = (*self.indices, self.updates);
+        if any_lies_across(walk) && indices.positions().is_none() {
             if self.how.takes_any_order(walk) {
                 run_as_indices_lie(&mut walk.loops);
             } else if let Ok(copies) = self.copies_in_order(walk) {
-                let indices = copies.indices(self.indices);
-                return self.run_walk(
-                    walk,
-                    &indices,
-                    copies.updates(&self.updates),
-                    policy,
-                    untouched,
-                );
+                in_order = copies;
+                (indices, updates) = (in_order.indices(&indices), in_order.updates(&updates));
             }
         }
-        let size = self.updates.layout().size();
-        if let Some(copy) = Contiguous::of_short_rows(walk, self.indices, size) {
-            let indices = copy.indices(self.indices);
-            return self.run_walk(walk, &indices, self.updates, policy, untouched);
+        if let Some(copy) = Contiguous::of_short_rows(walk, &indices, updates.layout().size()) {
+            short_rows = copy;
+            indices = short_rows.indices(&indices);
         }
-        self.run_walk(walk, self.indices, self.updates, policy, untouched)
+        self.run_walk(walk, &indices, updates, policy, untouched)
     }
 
     /// Copies of indices and updates in the order of the loops of a walk, which then run over them.
@@ -301,6 +296,10 @@ impl How<'_> {
 }
 
 /// A scatter with the policy of its call.
+///
+/// Invariant: the loops of the walks that it runs are over the target of the scatter, its indices and its updates:
+/// those of the scatter, by [`Axes`]; copies, by [`Contiguous::redirect`]; or one value, in which all steps are 0. The
+/// kernels are for elements of the target and of the updates.
 #[derive(Clone, Copy)]
 struct Pass<'p> {
     scattering: &'p Scattering<'p>,
@@ -353,9 +352,8 @@ impl Pass<'_> {
             kernel,
             outside: &outside,
         };
-        // SAFETY: the walk was made from the layouts of these arrays (`Axes`), the target of which is
-        // borrowed exclusively (`StridedMut`); the kernel was made for their elements (invariant of
-        // `Scattering`), one by one, which are of the same plain type if lanes are packed.
+        // SAFETY: the walk is over these arrays, and the kernel for their elements (invariant), one by one, which
+        // are of the same plain type if lanes are packed; the target is borrowed exclusively (`StridedMut`).
         #[allow(unsafe_code)]
         unsafe {
             packed.run(&run, true);
@@ -365,9 +363,8 @@ impl Pass<'_> {
 
     fn walk(&self, walk: &Walk, kernel: &dyn Kernel) -> bool {
         let scattering = self.scattering;
-        // SAFETY: the walk was made from the layouts of these arrays (`Axes`), the target of
-        // which is borrowed exclusively (`StridedMut`), and the kernel was made for their element
-        // types (invariant of `Scattering`).
+        // SAFETY: the walk is over these arrays, and the kernel for their elements (invariant); the target is
+        // borrowed exclusively (`StridedMut`).
         #[allow(unsafe_code)]
         unsafe {
             run(

@@ -7,26 +7,27 @@ use crate::error::Result;
 ///
 /// Invariant: `start` is that of `memory`, which has room for `parts` buffers of `bytes` bytes, one after the
 /// other, and is read and written by way of `start` only.
-pub(super) struct Buffers {
+pub(super) struct WorkMemory {
     start: *mut u8,
     bytes: usize,
     parts: usize,
-    // Aligned for elements of all plain types.
+    // Of a type with the alignment of all plain types: so is the first buffer, and are the others, where `bytes` is
+    // a multiple of it.
     _memory: Vec<u128>,
 }
 
 // SAFETY: buffers of different parts do not overlap (invariant), and only unsafe code of a part uses its
 // buffer.
 #[allow(unsafe_code)]
-unsafe impl Sync for Buffers {}
+unsafe impl Sync for WorkMemory {}
 
-impl Buffers {
+impl WorkMemory {
     pub(super) fn new(parts: usize, bytes: usize) -> Result<Self> {
         let mut memory: Vec<u128> =
             reserved(parts.saturating_mul(bytes).div_ceil(size_of::<u128>()))?;
         let start = memory.as_mut_ptr().cast();
         expect_large_writes(start, parts.saturating_mul(bytes));
-        Ok(Buffers { start, bytes, parts, _memory: memory })
+        Ok(WorkMemory { start, bytes, parts, _memory: memory })
     }
 
     /// The size of each buffer in bytes.

@@ -219,3 +219,37 @@ fn an_index_out_of_bounds() {
         }
     }
 }
+
+/// The same of scatters to a list, whose indices or updates are copied first, of few and of many indices.
+#[test]
+fn an_index_out_of_bounds_of_a_list() {
+    let kind = Kind::Slices { axis: 0, batch_dims: 0 };
+    let shapes: [(&[usize], usize); 3] = [(&[40, 200], 50), (&[16, 15], 9), (&[9, 33, 18], 700)];
+    for (shape, len) in shapes {
+        let data: ArrayD<f32> = array_of(&[len], 1);
+        let updates = across(&array_of(shape, 3), false);
+        for at in [0, updates.len() / 2, updates.len() - 1] {
+            let mut indices = indices_of::<i64>(shape, len, false);
+            *indices.iter_mut().nth(at).unwrap() = len as i64;
+            let (wanted, _) = indices.indexed_iter().nth(at).unwrap();
+            let indices = across(&indices, false);
+            for reduction in [Reduction::None, Reduction::Sum, Reduction::Max, Reduction::Mean] {
+                for use_init_val in [true, false] {
+                    let how = Reducing { reduction, use_init_val, mode: OutOfBounds::Error };
+                    here_and_on_pools(|| {
+                        let mut target = data.clone();
+                        let view = &mut target.view_mut();
+                        match calls::reduce(kind, view, &indices, &updates.view(), &how) {
+                            Err(Error::IndexOutOfBounds { index, position, .. }) => {
+                                assert_eq!(index, len as i128);
+                                assert_eq!(position, wanted.as_array_view().to_vec());
+                            }
+                            other => panic!("{other:?}"),
+                        }
+                        assert_same(&target, &data);
+                    });
+                }
+            }
+        }
+    }
+}

@@ -199,4 +199,5 @@ fn one_wide_update_for_far_too_many_targets() {
     let mut target = ArrayViewMut2::from_shape((1, len), &mut cells[..]).unwrap();
     let skip = Scatter::along(0).out_of_bounds(OutOfBounds::Skip);
     target.scatter_fold(&[5], &arr0([0_u64; 4]), skip, |(), _| {}).unwrap();
+    target.scatter_fold(&[5, 5], &arr0([0_u64; 4]), skip, |(), _| {}).unwrap();
 }

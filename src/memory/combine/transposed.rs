@@ -114,12 +114,12 @@ pub(in crate::memory) unsafe fn run_transposed(tile: &Tile<'_>, run: TileFn) -> 
     let conflicts = |step: isize| step % CONFLICT_STRIDE == 0;
     let swapped = match tile.places {
         Places::Every(every) if large && every == size && dense(inner.selected) => {
-            (far(inner.listed) || repeated).then_some(false)
+            (far(inner.listed) || repeated).then_some(None)
         }
         Places::Every(every) if large && inner.listed == size => {
             let pays = |step| dense(step) || (!far(step) && conflicts(inner.selected));
             let apart = far(inner.selected) && far(every);
-            (apart && tile.even_step().is_some_and(pays)).then_some(true)
+            tile.even_step().filter(|step| apart && pays(*step)).map(Some)
         }
         _ => None,
     };
@@ -133,7 +133,7 @@ pub(in crate::memory) unsafe fn run_transposed(tile: &Tile<'_>, run: TileFn) -> 
 /// That of [`transposed`].
 #[allow(unsafe_code)]
 #[inline(never)]
-unsafe fn by_size(tile: &Tile<'_>, run: TileFn, swapped: bool) {
+unsafe fn by_size(tile: &Tile<'_>, run: TileFn, swapped: Option<isize>) {
     // SAFETY: the caller's promise.
     unsafe {
         match tile.size {
@@ -149,20 +149,24 @@ unsafe fn by_size(tile: &Tile<'_>, run: TileFn, swapped: bool) {
 ///
 /// Unless `swapped`, updates are contiguous along the entries, and targets along the elements of a
 /// row, which may share one update. If `swapped`, updates are contiguous along the elements of a row, and
-/// the entries select targets that are evenly spaced, with a step of `tile.offset_step` bytes: then the loop
-/// over entries and the loop over the elements of a row change places.
+/// the entries select targets that are evenly spaced, with this step in bytes: then the loop over entries and
+/// the loop over the elements of a row change places.
 ///
 /// # Safety
 /// That of [`run_by_rows`], for elements of `N` bytes, of which `M` make 16, and such a tile.
 #[allow(unsafe_code)]
-unsafe fn transposed<const N: usize, const M: usize>(tile: &Tile<'_>, run: TileFn, swapped: bool) {
+unsafe fn transposed<const N: usize, const M: usize>(
+    tile: &Tile<'_>,
+    run: TileFn,
+    swapped: Option<isize>,
+) {
     // Aligned for elements of any of these sizes.
     let mut buffer = [[MaybeUninit::<u128>::uninit(); ROW_BYTES / size_of::<u128>()]; ROWS];
     let mut offsets = [0; ROWS];
     let (inner, mut part) = (tile.inner, *tile);
     let buffer_rows = Rows { first: buffer.as_mut_ptr().cast::<u8>(), step: ROW_BYTES as isize };
     part.outer = Steps::ONCE;
-    if swapped {
+    if swapped.is_some() {
         part.offset_step = inner.selected;
     }
     (part.listed, part.places, part.next) =
@@ -170,9 +174,7 @@ unsafe fn transposed<const N: usize, const M: usize>(tile: &Tile<'_>, run: TileF
     // The number of rows and of columns, and the distance in bytes between columns in the target
     // and in the updates.
     let (rows, columns, step, across) = match (swapped, tile.places) {
-        (true, Places::Every(every)) => {
-            (inner.len, tile.offsets.len(), tile.even_step().unwrap_or(0), every)
-        }
+        (Some(step), Places::Every(every)) => (inner.len, tile.offsets.len(), step, every),
         _ => (tile.offsets.len(), inner.len, inner.selected, inner.listed),
     };
     for iteration in 0..tile.outer.len {
@@ -185,14 +187,17 @@ unsafe fn transposed<const N: usize, const M: usize>(tile: &Tile<'_>, run: TileF
             for row in (0..rows).step_by(ROWS) {
                 let count = (rows - row).min(ROWS);
                 let first = updates.wrapping_add(row * N).cast_const();
-                if swapped {
+                if swapped.is_some() {
                     for (k, offset) in offsets[..count].iter_mut().enumerate() {
                         let by = inner.selected.wrapping_mul((row + k) as isize);
                         *offset = tile.offsets[0].wrapping_add(by);
                     }
                 }
-                let part_offsets =
-                    if swapped { &offsets[..count] } else { &tile.offsets[row..row + count] };
+                let part_offsets = if swapped.is_some() {
+                    &offsets[..count]
+                } else {
+                    &tile.offsets[row..row + count]
+                };
                 let part = Tile { offsets: part_offsets, ..part };
                 // SAFETY: the caller's promise, for the updates of these rows and columns; the
                 // buffer has `ROWS` rows of `ROW_BYTES`, and `count` and `width * N` are no more.

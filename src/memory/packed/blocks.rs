@@ -19,7 +19,7 @@ use crate::memory::indices::{CHUNK, Indices};
 use crate::memory::walk::{
     Component, Components, FEW, Loop, Loops, Offsets, Order, Walk, Walks, iterations, with_rest,
 };
-use crate::memory::work::Buffers;
+use crate::memory::work::WorkMemory;
 use crate::parallel::Cost;
 use crate::threshold::threshold;
 
@@ -52,7 +52,7 @@ pub(in crate::memory) struct Blocks {
     /// The number of iterations of the outermost of these which may run at the same time.
     units: usize,
     order: Order,
-    buffers: Buffers,
+    buffers: WorkMemory,
 }
 
 /// The loops of a walk as the listed array lies, and the number of that along which the indices lie;
@@ -184,7 +184,7 @@ impl Blocks {
         });
         let around: Loops = around.collect();
         let bytes = (lens.iter().product::<usize>() * indices.size()).next_multiple_of(LINE);
-        let buffers = Buffers::new(parts.min(units), bytes).ok()?;
+        let buffers = WorkMemory::new(parts.min(units), bytes).ok()?;
         Some(Blocks { loops, lens, around, numbers, units, order, buffers })
     }
 

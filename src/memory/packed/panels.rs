@@ -23,7 +23,7 @@ use crate::memory::walk::{
     Component, Components, Loop, Loops, Offsets, Order, STREAMS, Walk, Walks, iterations,
     lines_in_l1,
 };
-use crate::memory::work::Buffers;
+use crate::memory::work::WorkMemory;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
@@ -37,7 +37,7 @@ pub(in crate::memory) struct Panels {
     last: Panel,
     /// The loops over panels, outermost first; the last of them is that over neighbours.
     around: Loops,
-    buffers: Buffers,
+    buffers: WorkMemory,
 }
 
 /// The loops over the lanes of a panel.
@@ -178,7 +178,7 @@ impl Panels {
         let parts = parallel::parts_at_once(cost).min(iterations(&around));
         // An odd number of cache lines: lanes a power of two apart would share sets of the caches.
         let lane = ((axis.len * size).div_ceil(LINE) | 1) * LINE;
-        let buffers = Buffers::new(parts, lane * width[0] * width[1] + LINE).ok()?;
+        let buffers = WorkMemory::new(parts, lane * width[0] * width[1] + LINE).ok()?;
         let [whole, last] = [width, last].map(|lanes| loops.panel(lanes, lane, size));
         Some(Panels { whole, last, around, buffers })
     }

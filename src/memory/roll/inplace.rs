@@ -31,7 +31,7 @@ use super::{RolledAxes, RolledAxis};
 use crate::error::Result;
 use crate::memory::copy::is_plain;
 use crate::memory::strided::StridedMut;
-use crate::memory::work::Buffers;
+use crate::memory::work::WorkMemory;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
@@ -111,7 +111,7 @@ struct RowsRoll {
     roll: Roll,
     /// Whether rows are too long for the buffer: they are rotated at their positions, then permuted.
     twice: bool,
-    buffers: Buffers,
+    buffers: WorkMemory,
 }
 
 impl RowsRoll {
@@ -127,7 +127,7 @@ impl RowsRoll {
         let parts = if permutes { parts } else { parts.min(row_count) };
         // Each part has its share of the work memory, and at least a buffer for one element.
         let available = (WORK_MEMORY / parts / size).max(1) * size;
-        let buffers = Buffers::new(parts, available.min(roll.max_buffer_bytes()))?;
+        let buffers = WorkMemory::new(parts, available.min(roll.max_buffer_bytes()))?;
         let twice = permutes && row.shift != 0 && row.len * size > available;
         Ok(RowsRoll { roll, twice, buffers })
     }
@@ -211,7 +211,7 @@ impl Roll {
     }
 
     /// Moves all rows, in as many parts as there are buffers.
-    fn run(&self, buffers: &Buffers) {
+    fn run(&self, buffers: &WorkMemory) {
         let (permutes, bytes, parts) = (self.permutes(), buffers.bytes(), buffers.parts());
         let cycles = Cycles::new(&self.axes);
         let StridedRow { len, shift, size, .. } = self.row;

@@ -2,8 +2,8 @@
 //!
 //! The updates of one target keep the row-major order of their indices. In this order, each index and each update
 //! of such arrays is read from a cache line of its own, and these lines do not stay cached until they are used
-//! again. So the loops run as the indices lie, where updates can come in any order; where they cannot, indices and
-//! updates are copied in row-major order first.
+//! again. So the loops run as the indices lie, where updates can come in any order; where they cannot, those of the
+//! two that lie so, updates only of plain types, are copied in row-major order first.
 
 use crate::error::Result;
 use crate::memory::copied::{Contiguous, Copied};
@@ -70,11 +70,8 @@ impl InOrder {
             true => copy(Copied::Listed, updates.start(), size).transpose()?,
             false => None,
         };
-        if of_indices.is_some() {
-            Contiguous::redirect(loops, Copied::Indices, width);
-        }
-        if of_updates.is_some() {
-            Contiguous::redirect(loops, Copied::Listed, size);
+        for copy in [&of_indices, &of_updates].into_iter().flatten() {
+            copy.redirect(loops);
         }
         merge(loops);
         Ok(InOrder { indices: of_indices, updates: of_updates })
@@ -87,7 +84,6 @@ impl InOrder {
 
     /// The copy of the updates, or these.
     pub(super) fn updates<'s>(&'s self, updates: &Strided<'s>) -> Strided<'s> {
-        let size = updates.layout().size();
-        self.updates.as_ref().map_or(*updates, |copy| copy.elements(size))
+        self.updates.as_ref().map_or(*updates, Contiguous::updates)
     }
 }

@@ -16,7 +16,7 @@ use crate::memory::cpu::widely;
 use crate::memory::roll::RolledAxis;
 use crate::memory::roll::blocks::{Row, Share};
 use crate::memory::roll::rows::RowRoll;
-use crate::memory::work::Buffers;
+use crate::memory::work::WorkMemory;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
@@ -108,8 +108,8 @@ impl Planes {
         })
     }
 
-    /// The number of axes of a plane, with that of its rows, which `group` has not, and not the axis beside
-    /// planes, which it has.
+    /// The number of axes of a plane, its rows among them. `group` has as many: the axis beside planes in place of
+    /// the rows.
     pub(super) fn axes(&self) -> usize {
         self.group.len()
     }
@@ -122,7 +122,7 @@ impl Planes {
         let cost = Cost::of_bytes(bytes.saturating_mul(2)).plus(Cost::of_near(rows));
         let parts = parts_with_buffers(cost, self.bytes).min(count);
         let at_once = (GROUP / self.bytes).clamp(1, count);
-        let buffers = Buffers::new(parts, at_once * self.bytes)?;
+        let buffers = WorkMemory::new(parts, at_once * self.bytes)?;
         let cycles = Cycles::new(&self.outside);
         let new = if self.plain { RowRoll::new } else { RowRoll::in_blocks };
         let there = new(&self.group, self.row);
@@ -136,7 +136,7 @@ impl Planes {
         let back = new(&axes, Row { shift: 0, ..self.row });
         parallel::run(parts, &|part| {
             let share = parallel::share(count, parts, part);
-            // SAFETY: no two parts have a plane in common, nor a buffer (`Buffers`).
+            // SAFETY: no two parts have a plane in common, nor a buffer (`WorkMemory`).
             #[allow(unsafe_code)]
             widely(|| unsafe {
                 self.roll_share(&cycles, [&there, &back], share.clone(), buffers.of(part), at_once);
@@ -167,9 +167,9 @@ impl Planes {
             // Of the axis beside the planes, which has no shift.
             let planes = Share { axis_number: 0, positions: 0..count };
             // SAFETY: elements that are not plain are copied in blocks (`roll`). The planes are in bounds of the
-            // array (invariant), since they end with the axis
-            // beside them at the latest, and are this thread's (`# Safety`). The buffer holds as many. All
-            // of their bytes are copied there, each once, before any is moved back.
+            // array (invariant), since they end with the axis beside them at the latest, and are this thread's
+            // (`# Safety`). The buffer holds as many. All of their bytes are copied there, each once, before any
+            // is moved back.
             unsafe {
                 there.roll(&planes, start, buffer);
                 match self.dense {
