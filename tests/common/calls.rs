@@ -11,8 +11,9 @@ use opkernels::{
 };
 
 use super::oracle::{Kind, Reducing};
-use super::reduce::Reduce;
-use super::value::Value;
+use super::pools::here_and_on_pools;
+use super::reduce::{Reduce, settled};
+use super::value::{Value, assert_same};
 
 /// Whatever is gathered, in a new array.
 pub(crate) fn read<A: Value, I: AsIndices<Dim = IxDyn> + ?Sized>(
@@ -150,6 +151,23 @@ pub(crate) fn reduce<A: Reduce, I: AsIndices<Dim = IxDyn> + ?Sized>(
             target.scatter_nd_inplace(indices, updates, tuples.out_of_bounds(mode))
         }
     }
+}
+
+/// Compares a reduction in place into a copy of `data`, here and on pools, with what is `expected` of it, which is
+/// [`settled`].
+pub(crate) fn assert_reduced<A: Reduce, I: AsIndices<Dim = IxDyn> + Sync + ?Sized>(
+    kind: Kind,
+    data: &ArrayD<A>,
+    indices: &I,
+    updates: &ArrayViewD<'_, A>,
+    how: &Reducing,
+    expected: &ArrayD<A>,
+) {
+    here_and_on_pools(|| {
+        let mut target = data.clone();
+        reduce(kind, &mut target.view_mut(), indices, updates, how).unwrap();
+        assert_same(&settled(how.reduction, &target), expected);
+    });
 }
 
 /// A copy of data with updates written over it, of any `Clone` type.

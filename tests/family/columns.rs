@@ -89,12 +89,7 @@ fn scattered<A: Reduce, I: Index>(reductions: &[Reduction]) {
                 for (step, of_updates) in STEPS.into_iter().zip([2, 1, -1, 3, 1, -2, 4]) {
                     let indices = column(&indices, step, &I::max_value());
                     let updates = column(&updates, of_updates, &A::from_number(7));
-                    here_and_on_pools(|| {
-                        let mut target = data.clone();
-                        let view = &mut target.view_mut();
-                        calls::reduce(kind, view, &indices, &updates.view(), &how).unwrap();
-                        assert_same(&settled(reduction, &target), &expected);
-                    });
+                    calls::assert_reduced(kind, &data, &indices, &updates.view(), &how, &expected);
                 }
             }
         }

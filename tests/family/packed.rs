@@ -120,12 +120,7 @@ fn scattered<A: Reduce, I: Index>(
         };
         let expected = settled(reduction, &expected);
         let indices = across(&indices, wild);
-        here_and_on_pools(|| {
-            let mut target = data.clone();
-            let view = &mut target.view_mut();
-            calls::reduce(kind, view, &indices, &updates.view(), &how).unwrap();
-            assert_same(&settled(reduction, &target), &expected);
-        });
+        calls::assert_reduced(kind, &data, &indices, &updates.view(), &how, &expected);
     }
 }
 
@@ -165,12 +160,7 @@ fn scattered_into_a_list<A: Reduce, I: Index>(reductions: &[Reduction]) {
                 };
                 let expected = settled(reduction, &expected);
                 for indices in [&indices, &across(&indices, wild)] {
-                    here_and_on_pools(|| {
-                        let mut target = data.clone();
-                        let view = &mut target.view_mut();
-                        calls::reduce(kind, view, indices, &updates, &how).unwrap();
-                        assert_same(&settled(reduction, &target), &expected);
-                    });
+                    calls::assert_reduced(kind, &data, indices, &updates, &how, &expected);
                 }
             }
         }

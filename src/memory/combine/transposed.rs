@@ -187,13 +187,11 @@ unsafe fn transposed<const N: usize, const M: usize>(
             for row in (0..rows).step_by(ROWS) {
                 let count = (rows - row).min(ROWS);
                 let first = updates.wrapping_add(row * N).cast_const();
-                if swapped.is_some() {
+                let part_offsets = if swapped.is_some() {
                     for (k, offset) in offsets[..count].iter_mut().enumerate() {
                         let by = inner.selected.wrapping_mul((row + k) as isize);
                         *offset = tile.offsets[0].wrapping_add(by);
                     }
-                }
-                let part_offsets = if swapped.is_some() {
                     &offsets[..count]
                 } else {
                     &tile.offsets[row..row + count]

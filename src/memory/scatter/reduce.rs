@@ -1,0 +1,204 @@
+//! Reductions that count updates, start from an identity, or accumulate beside the target.
+
+use super::Pass;
+use super::beside::is_sparse;
+use super::split::run;
+use crate::error::{Error, Result};
+use crate::index::Policy;
+use crate::memory::combine::{self, Divide, HAS_KERNELS, Kernels, Plain, Set, SetCounted};
+use crate::memory::copy::Copier;
+use crate::memory::tile::Kernel;
+use crate::memory::walk::{Components, Loop, Order, Walk, iterations_over_entries, with_rest};
+use crate::reduction::Reduction;
+use crate::threshold::threshold;
+
+/// Whether targets have so many updates that each is better set once, by its count, than by each update.
+fn sets_once(walk: &Walk) -> bool {
+    walk.targets() <= iterations_over_entries(&walk.loops) / threshold(4, 1)
+}
+
+/// Refuses more updates of one target than a `u32` counts, with one more for the value that the
+/// target held.
+fn countable(entries: usize) -> Result<()> {
+    if u32::try_from(entries).is_ok_and(|entries| entries < u32::MAX) {
+        return Ok(());
+    }
+    Err(Error::AllocationFailed { bytes: entries.saturating_mul(16) })
+}
+
+impl<'p> Pass<'p> {
+    /// The mean of rows:
+    ///
+    /// ```text
+    /// for k in entries { counts[indices[k]] += 1 }
+    /// for k in entries { target[indices[k], ..] += updates[k, ..] }
+    /// for row in target { if counts[row] > 0 { target[row, ..] /= counts[row] + init } }
+    /// ```
+    pub(super) fn mean_in_place(
+        &self,
+        walk: &mut Walk,
+        kernels: &Kernels,
+        init: bool,
+    ) -> Result<bool> {
+        let start = kernels.start(Reduction::Mean).expect(HAS_KERNELS);
+        let add = kernels.narrow(Reduction::Mean).expect(HAS_KERNELS);
+        let quotients = kernels.quotients().expect(HAS_KERNELS);
+        let Some(counts) = self.counts(walk)? else { return Ok(false) };
+        let size = self.scattering.target.layout().size();
+        let summed = match init {
+            true => self.run(walk, &[&add]),
+            false => self.run_from(walk, start, &add, sets_once(walk).then_some(&counts)),
+        };
+        if summed {
+            // SAFETY: the kernel is for the elements of the target and `u32` counts.
+            #[allow(unsafe_code)]
+            unsafe {
+                self.run_counted(&counts, &Divide { quotients, size, init });
+            }
+        }
+        Ok(summed)
+    }
+
+    /// Reduces updates with each other alone: targets that have some are set to `start` first. Returns false
+    /// where an index is refused.
+    ///
+    /// Rows whose updates are counted are set once, and not by each update.
+    pub(super) fn reduce_from(&self, walk: &mut Walk, start: Set, reduce: &dyn Kernel) -> bool {
+        /// Fewest elements of a row with which counting is little work beside setting.
+        const ROW: usize = threshold(8, 2);
+        let rows = walk.loops.iter().any(|level| !level.reads_indices() && level.len >= ROW);
+        let pays = rows && sets_once(walk);
+        // Without memory for counts it goes without.
+        match pays.then(|| self.counts(walk)) {
+            Some(Ok(None)) => false,
+            Some(Ok(counts)) => self.run_from(walk, start, reduce, counts.as_ref()),
+            Some(Err(_)) | None => self.run_from(walk, start, reduce, None),
+        }
+    }
+
+    /// Sets targets that have updates to `start`, by their `counts` or else by each update, and then reduces.
+    /// Returns false where an index is refused.
+    fn run_from(
+        &self,
+        walk: &mut Walk,
+        start: Set,
+        reduce: &dyn Kernel,
+        counts: Option<&combine::Counts<'_>>,
+    ) -> bool {
+        let Some(counts) = counts else {
+            if walk.loops.iter().all(Loop::reads_indices) {
+                return self.overwrite(walk.clone(), &start) && self.run(walk, &[reduce]);
+            }
+            return self.run(walk, &[&start, reduce]);
+        };
+        // SAFETY: the kernel is for the elements of the target and `u32` counts.
+        #[allow(unsafe_code)]
+        unsafe {
+            self.run_counted(counts, &SetCounted(start));
+        }
+        self.run(walk, &[reduce])
+    }
+
+    /// Overwrites all elements that indices select with one value; returns false where an index is refused.
+    fn overwrite(&self, mut walk: Walk, value: &Set) -> bool {
+        walk.loops.iter_mut().for_each(|level| level.step.listed = 0);
+        Pass { updates: value.as_update(), ..*self }.copy(&mut walk, Copier::of_bytes(value.size()))
+    }
+
+    /// Runs a kernel over all targets (selected) and their counts (listed).
+    ///
+    /// # Safety
+    /// The kernel is for the elements of the target and for counts, which are `u32`.
+    #[allow(unsafe_code)]
+    unsafe fn run_counted(&self, counts: &combine::Counts<'_>, kernel: &dyn Kernel) {
+        let (walk, rest) = Walk::new(counts.divide.clone(), Components::new(), Order::Selected(0));
+        for walk in with_rest(&walk, rest.as_deref()) {
+            let arrays = (self.scattering.target.start(), counts.start());
+            // SAFETY: these loops iterate over all targets and their counts (`Counts::divide`); the target is
+            // borrowed exclusively (`StridedMut`); the caller's promise.
+            unsafe {
+                run(walk, (None, Policy::Refuse), arrays, size_of::<u32>(), kernel);
+            }
+        }
+    }
+
+    /// The counts of the updates of each target; `None` where an index is refused.
+    fn counts(&self, walk: &Walk) -> Result<Option<combine::Counts<'p>>> {
+        countable(iterations_over_entries(&walk.loops))?;
+        let known = self.indices.counts(walk);
+        let mut counts = combine::Counts::new(&walk.loops, &walk.components, known)?;
+        let Some(slots) = counts.uncounted() else { return Ok(Some(counts)) };
+        let counting = (counts.loops.clone(), counts.components.clone());
+        let (counted, rest) = Walk::new(counting.0, counting.1, Order::Selected(0));
+        let update = 1_u32;
+        let arrays = (slots, (&raw const update).cast());
+        let indices = (Some(self.indices), self.policy);
+        let kernel = Plain(combine::count);
+        // SAFETY: the loops are those over the target, but with the strides of the counts in
+        // place of the target's (`Counts::loops`), the counts are borrowed exclusively, and
+        // all steps in the updates are 0, so that one value serves as all of them.
+        #[allow(unsafe_code)]
+        let accepted = with_rest(&counted, rest.as_deref())
+            .all(|walk| unsafe { run(walk, indices, arrays, size_of::<u32>(), &kernel) });
+        Ok(accepted.then_some(counts))
+    }
+
+    /// Whether no target has two updates, where it costs little to know.
+    fn is_once(&self, walk: &Walk) -> bool {
+        /// The fewest lanes whose indices are counted once for all.
+        const LANES: usize = threshold(8, 2);
+        let (updates, targets) = (iterations_over_entries(&walk.loops), walk.targets());
+        let lanes = walk.loops.iter().filter(|level| !level.entries).map(|level| level.len);
+        let lanes = lanes.fold(1, usize::saturating_mul);
+        let cheap = walk.shares_indices()
+            && lanes >= LANES
+            && targets / 4 <= updates.saturating_mul(lanes / 8);
+        // A scatter needs no counts, so it does without if memory for them is refused.
+        let counts = || self.counts(walk).ok().flatten();
+        updates <= 1
+            || updates <= targets
+                && cheap
+                && counts().is_some_and(|counts| counts.are_at_most_one())
+    }
+
+    /// Reductions that accumulate in buffers of their own and then write the target; in the target
+    /// itself where no target has two updates.
+    pub(super) fn wide(
+        &self,
+        walk: &mut Walk,
+        kernels: &Kernels,
+        reduction: Reduction,
+        init: bool,
+    ) -> Result<bool> {
+        countable(iterations_over_entries(&walk.loops))?;
+        if let Some(once) = kernels.once(reduction, init) {
+            if self.is_once(walk) {
+                return Ok(self.run(walk, &once.kernels()));
+            }
+        }
+        let scattering = self.scattering;
+        let (target, updates) = (&scattering.target, &self.updates);
+        // SAFETY: the layouts are those of the arrays; nothing else uses the target meanwhile,
+        // since it is borrowed exclusively (`StridedMut`).
+        #[allow(unsafe_code)]
+        let dense = unsafe {
+            combine::Dense::of(target.start(), target.layout())
+                .zip(combine::Dense::of(updates.start(), updates.layout()))
+                .map(<[_; 2]>::from)
+        };
+        combine::fold_wide(&combine::Accumulation {
+            target: scattering.target.start(),
+            updates: updates.start(),
+            size: updates.layout().size(),
+            indices: *self.indices,
+            policy: self.policy,
+            loops: &walk.loops,
+            components: &walk.components,
+            sparse: is_sparse(walk, scattering.target.layout().size(), true),
+            kernels,
+            reduction,
+            init,
+            dense,
+        })
+    }
+}
