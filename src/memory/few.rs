@@ -99,6 +99,9 @@ impl<'a> Few<'a> {
         (listed, list): Array<'a>,
     ) -> Option<Self> {
         let (index, before) = (indices.layout(), named.batches);
+        if [data, index, list].iter().all(|array| array.shape().len() == 1) {
+            return Self::of_lines(policy, named, (selected, data), indices, (listed, list));
+        }
         let Range { start, end } = *named.selected;
         let lens = data.shape().get(start..end)?;
         let behind = start.checked_add(named.entries.checked_sub(before)?)?;
@@ -161,6 +164,49 @@ impl<'a> Few<'a> {
             place_step: places.step,
             around: steps(around),
             row: steps(row),
+            size: list.size(),
+        })
+    }
+
+    /// The same for arrays of one axis each, which are entries of one element without further blocks.
+    #[inline(always)]
+    fn of_lines(
+        policy: Policy,
+        named: Named<'a>,
+        (selected, data): Array<'a>,
+        indices: &'a Indices<'a>,
+        (listed, list): Array<'a>,
+    ) -> Option<Self> {
+        let index = indices.layout();
+        let [[line], [entries], [places]] =
+            [data.blocks([1])?, index.blocks([1])?, list.blocks([1])?];
+        let fit = (named.batches, named.entries) == (0, 1)
+            && *named.selected == (0..1)
+            && places.len == entries.len;
+        let few = (1..=ENTRIES).contains(&entries.len)
+            && entries
+                .len
+                .checked_mul(list.size())
+                .is_some_and(|bytes| (1..=BYTES).contains(&bytes));
+        if !fit || !few || line.len == 0 {
+            return None;
+        }
+        let one = Steps { len: 1, selected: data.size() as isize, listed: list.size() as isize };
+        Some(Few {
+            policy,
+            selected,
+            data,
+            along: named.selected,
+            indices,
+            listed,
+            batches: Block::ONE,
+            entries: entries.len,
+            lanes: Block::ONE,
+            index_step: entries.step,
+            number_step: 0,
+            place_step: places.step,
+            around: one,
+            row: one,
             size: list.size(),
         })
     }
