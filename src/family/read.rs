@@ -9,7 +9,7 @@ use super::work_copy::Arrays;
 use crate::arguments::{Output, OutputArray};
 use crate::error::{Error, Result};
 use crate::index::{OutOfBounds, Policy};
-use crate::memory::{Filled, Indices, Transfer, cloned, filled};
+use crate::memory::{Filled, Indices, Refused, Transfer, cloned, filled};
 use crate::parallel;
 
 /// The attributes of a gather.
@@ -162,6 +162,6 @@ impl Plan {
                 transfer.gather(indices, self.policy, untouched, |axes| self.name(axes))
             }
         };
-        filled.ok_or_else(|| self.first_outside(data, indices))
+        filled.map_err(|Refused| self.first_outside(data, indices))
     }
 }

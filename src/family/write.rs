@@ -9,7 +9,7 @@ use super::work_copy::{Arrays, lies_apart};
 use crate::arguments::{AsArrayMut, AsArrayRef};
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::memory::{Folding, Indices, Kernels, Scattering};
+use crate::memory::{Failure, Folding, Indices, Kernels, Scattering};
 use crate::parallel;
 use crate::reduction::{self, Combining};
 use crate::roll::{copy_over, standard_copy};
@@ -207,12 +207,15 @@ impl PlannedScatter<'_> {
     fn run(&self, scattering: &Scattering<'_>) -> Result<()> {
         let PlannedScatter { plan, indices, untouched } = *self;
         let data = scattering.target().shape();
-        let accepted = match scattering.run_few(plan.policy, plan.named()) {
-            Some(accepted) => accepted,
+        let done = match scattering.run_few(plan.policy, plan.named()) {
+            Some(done) => done.map_err(Failure::from),
             // There is nothing to combine, but indices out of bounds are refused all the same.
             None if scattering.target().is_empty() => return plan.check_indices(data, indices),
-            None => scattering.run(plan.policy, untouched, |axes| plan.name(axes))?,
+            None => scattering.run(plan.policy, untouched, |axes| plan.name(axes)),
         };
-        if accepted { Ok(()) } else { Err(plan.first_outside(data, indices)) }
+        done.map_err(|failure| match failure {
+            Failure::Index => plan.first_outside(data, indices),
+            Failure::Error(error) => error,
+        })
     }
 }

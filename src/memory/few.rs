@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use super::buffer::Buffer;
 use super::indices::Indices;
+use super::refused::Refused;
 use super::strided::{Block, Layout};
 use super::tile::{NextIndices, Places, Steps, Tile};
 use super::walk::{Component, Loop, Offsets, is_far, is_spread};
@@ -230,15 +231,15 @@ impl<'a> Few<'a> {
         Some((self.selected, Block { step, ..all }, size))
     }
 
-    /// Resolves all indices, then runs a kernel over a tile of all entries. Before anything is written,
-    /// returns false if an index is refused, and `None` if one selects nothing.
+    /// Resolves all indices, then runs a kernel over a tile of all entries: not if an index is refused or, with
+    /// `None`, if one selects nothing.
     ///
     /// # Safety
     /// The kernel was made for elements of these arrays and rows of these steps. The arrays may be
     /// read, and nothing else uses the one that the kernel writes.
     #[allow(unsafe_code)]
     #[inline(always)]
-    pub(super) unsafe fn run(&self, kernel: impl FnOnce(&Tile<'_>)) -> Option<bool> {
+    pub(super) unsafe fn run(&self, kernel: impl FnOnce(&Tile<'_>)) -> Option<Result<(), Refused>> {
         // SAFETY: the caller's promise.
         unsafe { self.run_over(self.selected, |step| step, kernel) }
     }
@@ -255,7 +256,7 @@ impl<'a> Few<'a> {
         selected: *mut u8,
         scale: impl Fn(isize) -> isize,
         kernel: impl FnOnce(&Tile<'_>),
-    ) -> Option<bool> {
+    ) -> Option<Result<(), Refused>> {
         let Few { policy, data, along, batches, entries, lanes, row, .. } = *self;
         let mut components = [Component { len: 0, step: 0, at: 0 }; NUMBERS];
         let components = &mut components[..along.len()];
@@ -273,9 +274,9 @@ impl<'a> Few<'a> {
             self.indices.resolve_all(lane, self.count(), components, policy, offsets, scratch)
         };
         match resolved {
-            Some(false) => {}
-            Some(true) => return None,
-            None => return Some(false),
+            Ok(false) => {}
+            Ok(true) => return None,
+            Err(Refused) => return Some(Err(Refused)),
         }
         if batches.len > 1 || lanes.len > 1 {
             let steps = [scale(batches.step), scale(lanes.step)];
@@ -300,7 +301,7 @@ impl<'a> Few<'a> {
             tile.prefetch_selected();
         }
         kernel(&tile);
-        Some(true)
+        Some(Ok(()))
     }
 }
 
@@ -344,7 +345,7 @@ mod tests {
         let (data, indices) = (array![[1, 2, 3], [4, 5, 6]], array![2_i64, -3]);
         let mut out = array![[0, 0], [0, 0]];
         let transfer = Transfer::over(&data, None, &mut out);
-        transfer.gather_few(&Indices::of(&indices), policy, named)??;
+        transfer.gather_few(&Indices::of(&indices), policy, named)?.ok()?;
         Some([[out[[0, 0]], out[[0, 1]]], [out[[1, 0]], out[[1, 1]]]])
     }
 
@@ -402,7 +403,7 @@ mod tests {
             let mut out = array![[0, 0], [0, 0]];
             let transfer = Transfer::over(&data, None, &mut out);
             let done = transfer.gather_few(&Indices::of(&indices), policy, NAMED);
-            assert!(if left { done.is_none() } else { matches!(done, Some(None)) });
+            assert!(if left { done.is_none() } else { matches!(done, Some(Err(Refused))) });
             assert_eq!(out, array![[0, 0], [0, 0]]);
         }
     }

@@ -14,24 +14,23 @@ use super::indexed::{Cut, Run, SHORT_RUN, is_chunk, unit};
 use super::indices::Indices;
 use super::output::Filled;
 use super::packed::Packed;
+use super::refused::{Refusal, Refused};
 use super::strided::Layout;
 use super::walk::{Axes, Walk, Walks, with_rest};
 use crate::index::Policy;
 use crate::parallel;
-use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 
 impl<'id> Transfer<'_, 'id> {
-    /// Runs the gather over the axes that `name` names. Returns `None` where an index is out of
-    /// bounds and the policy refuses it; the output may have been written to then, unless
-    /// `untouched`.
+    /// Runs the gather over the axes that `name` names. Where an index is refused, the output may have been
+    /// written to, unless `untouched`.
     pub(crate) fn gather(
         &self,
         indices: &Indices<'_>,
         policy: Policy,
         untouched: bool,
         name: impl FnOnce(&mut Axes<'_>),
-    ) -> Option<Filled<'id>> {
+    ) -> Result<Filled<'id>, Refused> {
         assert!(policy != Policy::Skip || self.fill.is_some(), "a gather cannot skip");
         let mut axes = Axes::new(*self.from(), Some(*indices.layout()), *self.to());
         name(&mut axes);
@@ -48,7 +47,7 @@ impl<'id> Transfer<'_, 'id> {
             if rest.is_some() && selection.must_not_write() {
                 // Each walk resolves its own indices only, so all are checked before the first.
                 if !indices.inside(&walk.components) {
-                    return None;
+                    return Err(Refused);
                 }
                 selection.untouched = false;
             }
@@ -56,29 +55,27 @@ impl<'id> Transfer<'_, 'id> {
                 let parts = parallel::parts(walk.cost(self.copier.size));
                 copy(self, Some(&selection), walk, parts)
             };
-            if !with_rest(walk, rest.as_deref()).all(copied) {
-                return None;
-            }
+            with_rest(walk, rest.as_deref()).try_for_each(copied)?;
         }
         // SAFETY: the loops use each axis of the output, over its whole length (`Axes`), so every
         // element has been written or filled.
         #[allow(unsafe_code)]
-        Some(unsafe { self.filled() })
+        Ok(unsafe { self.filled() })
     }
 
-    /// Runs the gather over a walk of which this is packed. Returns `None` where an index is refused.
+    /// Runs the gather over a walk of which this is packed.
     #[inline(never)]
     fn gather_packed(
         &self,
         packed: &Packed,
         selection: &Selection<'_>,
         walk: &Walk,
-    ) -> Option<Filled<'id>> {
+    ) -> Result<Filled<'id>, Refused> {
         let Selection { indices, policy, .. } = *selection;
         if selection.must_not_write() && !indices.inside(&walk.components) {
-            return None;
+            return Err(Refused);
         }
-        let outside = AtomicBool::new(false);
+        let refusal = Refusal::new();
         let run = Run {
             walk,
             indices: Some(indices),
@@ -87,7 +84,7 @@ impl<'id> Transfer<'_, 'id> {
             listed: self.to.start(),
             size: self.copier.size,
             kernel: &self.copier.gather(walk, false, self.fill),
-            outside: &outside,
+            refusal: &refusal,
         };
         // SAFETY: the walk was made from the layouts of the transfer's arrays and of these indices by
         // `Axes`, or for their copy by `Contiguous`, and the kernel is that of the transfer's copier, for single elements, whose type is plain
@@ -95,19 +92,18 @@ impl<'id> Transfer<'_, 'id> {
         #[allow(unsafe_code)]
         unsafe {
             packed.run(&run, false);
-            (!outside.into_inner()).then(|| self.filled())
+            refusal.result().map(|()| self.filled())
         }
     }
 
     /// Runs the gather where elements are few and their axes [collapse](super::few) to blocks; otherwise
-    /// returns `None`.
-    /// Returns `Some(None)` where an index is refused, before anything is written.
+    /// returns `None`. Nothing is written where an index is refused.
     pub(crate) fn gather_few(
         &self,
         indices: &Indices<'_>,
         policy: Policy,
         named: Named<'_>,
-    ) -> Option<Option<Filled<'id>>> {
+    ) -> Option<Result<Filled<'id>, Refused>> {
         let selected = (self.from.start().cast_mut(), self.from());
         let few = Few::of(policy, named, selected, indices, (self.to.start(), self.to()))?;
         let run = self.copier.kernel(&few.row(), true, false);
@@ -115,8 +111,8 @@ impl<'id> Transfer<'_, 'id> {
         // are those of the transfer, which borrows them, and all entries are written (`Few`).
         #[allow(unsafe_code)]
         unsafe {
-            let accepted = few.run(|tile| run(tile))?;
-            Some(accepted.then(|| self.filled()))
+            let done = few.run(|tile| run(tile))?;
+            Some(done.map(|()| self.filled()))
         }
     }
 }
@@ -161,13 +157,13 @@ impl Selection<'_> {
 }
 
 /// Copies the elements that a walk iterates over, in up to `parts` parts: those that indices select,
-/// or without a selection all of them. Returns false where an index is refused.
+/// or without a selection all of them.
 pub(super) fn copy(
     transfer: &Transfer<'_, '_>,
     selection: Option<&Selection<'_>>,
     walk: &Walk,
     parts: usize,
-) -> bool {
+) -> Result<(), Refused> {
     let copier = transfer.copier;
     let spread = walk.is_spread();
     let row = walk.inner.len * copier.size;
@@ -181,9 +177,9 @@ pub(super) fn copy(
         };
     let kernel = copier.gather(walk, streamed, transfer.fill);
     if selection.is_some_and(|selection| !selection.upholds_untouched(walk, parts)) {
-        return false;
+        return Err(Refused);
     }
-    let outside = AtomicBool::new(false);
+    let refusal = Refusal::new();
     let run = Run {
         walk,
         indices: selection.map(|selection| selection.indices),
@@ -192,7 +188,7 @@ pub(super) fn copy(
         listed: transfer.to.start(),
         size: copier.size,
         kernel: &kernel,
-        outside: &outside,
+        refusal: &refusal,
     };
     let cut = match bands(walk) {
         bands if bands > 1 && bands >= parallel::threads() => {
@@ -208,7 +204,7 @@ pub(super) fn copy(
     unsafe {
         run.run(cut);
     }
-    !outside.into_inner()
+    refusal.result()
 }
 
 /// Copies plain elements of `size` bytes along these walks, each in up to `parts` parts.
@@ -234,7 +230,7 @@ pub(super) unsafe fn copy_plain(
             listed: to,
             size,
             kernel: &copier.gather(walk, false, None),
-            outside: &AtomicBool::new(false),
+            refusal: &Refusal::new(),
         };
         let cut = if parts == 1 { Cut::WHOLE } else { cut(walk, walk.inner.len * size, parts) };
         // SAFETY: the caller's promise. Any loop of a copy may be cut (`Part`).

@@ -18,15 +18,14 @@ mod singles;
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use super::buffer::{Buffer, Slot};
 use super::indices::{CHUNK, Indices, add_ramp};
+use super::refused::{Refusal, Refused};
 use super::tile::{Kernel, NextIndices, Places, Tile};
 use super::walk::{Cursor, FEW, Loop, Loops, Offsets, Walk, iterations};
 use crate::index::Policy;
 use crate::parallel;
-use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 use listed::keep;
 use part::Part;
@@ -47,8 +46,7 @@ pub(super) struct Run<'r> {
     /// Size of an element of the listed array in bytes.
     pub(super) size: usize,
     pub(super) kernel: &'r dyn Kernel,
-    /// Set when an index is found to be out of bounds that the policy refuses.
-    pub(super) outside: &'r AtomicBool,
+    pub(super) refusal: &'r Refusal,
 }
 
 // SAFETY: the pointers stand for borrows of elements that other threads may use (`Strided`,
@@ -105,16 +103,6 @@ struct Chunk {
 }
 
 impl Run<'_> {
-    /// Notes that an index is out of bounds which the policy refuses.
-    fn refuse(&self) {
-        self.outside.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether such an index has been found.
-    pub(super) fn is_refused(&self) -> bool {
-        self.outside.load(Ordering::Relaxed)
-    }
-
     /// Runs the whole walk, in this number of parts, which cut this loop.
     ///
     /// # Safety
@@ -167,10 +155,10 @@ impl Run<'_> {
         let mut buffers = Buffers::new(&mut slots);
         let base = self.walk.base;
         match self.resolve(base.indices, run, run.len, &mut buffers) {
-            Some(true) => return false,
-            Some(false) => {}
-            None => {
-                self.refuse();
+            Ok(true) => return false,
+            Ok(false) => {}
+            Err(Refused) => {
+                self.refusal.set();
                 return true;
             }
         }
@@ -257,8 +245,8 @@ impl Run<'_> {
             let (at, count) = cursor.take(left.min(CHUNK));
             left -= count;
             buffers.offsets.clear();
-            let Some(gaps) = self.resolve(at.indices, &run, count, buffers) else {
-                return self.refuse();
+            let Ok(gaps) = self.resolve(at.indices, &run, count, buffers) else {
+                return self.refusal.set();
             };
             if run.step.selected != 0 {
                 add_ramp(buffers.offsets.values_mut(), run.step.selected, gaps);
@@ -369,7 +357,7 @@ impl Run<'_> {
     }
 
     /// Appends the offsets that `count` indices of a run select to the buffer. Returns whether some
-    /// select nothing, or `None` if the policy refuses one.
+    /// select nothing.
     #[inline(always)]
     fn resolve(
         &self,
@@ -377,10 +365,10 @@ impl Run<'_> {
         run: &Loop,
         count: usize,
         buffers: &mut Buffers<'_>,
-    ) -> Option<bool> {
+    ) -> Result<bool, Refused> {
         let Some(indices) = self.indices else {
             buffers.offsets.extend_ramp(count, 0, 0);
-            return Some(false);
+            return Ok(false);
         };
         let (lane, components) = ((at, run.step.indices), &self.walk.components);
         let (offsets, scratch) = (&mut buffers.offsets, &mut buffers.scratch);

@@ -80,7 +80,7 @@ fn each_piece<K: Default>(
         for number in share.start * inside..share.end * inside {
             let (at, _) = cursor.take(1);
             piece(number, at, buffers.of(part), &mut kept);
-            if run.is_refused() {
+            if run.refusal.is_set() {
                 return;
             }
         }

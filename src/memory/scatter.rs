@@ -19,13 +19,13 @@ use super::few::{Few, Named};
 use super::indexed::{Run, is_chunk};
 use super::indices::Indices;
 use super::packed::Packed;
+use super::refused::{Failure, Refusal, Refused};
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
 use super::walk::{Axes, Loop, Order, Walk, with_rest};
 use crate::error::Result;
 use crate::index::Policy;
 use crate::reduction::Reduction;
-use crate::sync::AtomicBool;
 use beside::{beside, means_in_place};
 use in_order::{InOrder, any_lies_across, run_as_indices_lie};
 use split::run;
@@ -123,20 +123,19 @@ impl<'a> Scattering<'a> {
         self.target.layout()
     }
 
-    /// Runs the scatter over the axes that `name` names. Returns false where an index is out of
-    /// bounds and the policy refuses it; the target may have been written to then, unless
-    /// `untouched`.
+    /// Runs the scatter over the axes that `name` names. Where an index is refused, the target may have been
+    /// written to, unless `untouched`.
     pub(crate) fn run(
         &self,
         policy: Policy,
         untouched: bool,
         name: impl FnOnce(&mut Axes<'_>),
-    ) -> Result<bool> {
+    ) -> Result<(), Failure> {
         let mut axes =
             Axes::new(*self.target.layout(), Some(*self.indices.layout()), *self.updates.layout());
         name(&mut axes);
         let Some(walk) = axes.finish() else {
-            return Ok(true);
+            return Ok(());
         };
         // Counts and slots are for one target at least.
         assert!(!self.target.layout().is_empty(), "there is nothing to combine");
@@ -176,11 +175,11 @@ impl<'a> Scattering<'a> {
         updates: Strided<'_>,
         policy: Policy,
         untouched: bool,
-    ) -> Result<bool> {
+    ) -> Result<(), Failure> {
         let checks = self.checks_first(walk, policy, untouched);
         let checked = if checks { indices.checked(walk, self.how.uses_order()) } else { None };
         if checks && checked.is_none() && policy == Policy::Refuse {
-            return Ok(false);
+            return Err(Refused.into());
         }
         // Indices in bounds select the same under any policy; by `Refuse` they are used as soon as they are
         // read.
@@ -188,16 +187,16 @@ impl<'a> Scattering<'a> {
         let indices = checked.unwrap_or(*indices);
         let pass = Pass { scattering: self, indices: &indices, updates, policy };
         match self.how {
-            How::Overwrite(copier) => Ok(pass.copy(walk, copier)),
-            How::Fold(kernel) => Ok(pass.run(walk, &[kernel])),
+            How::Overwrite(copier) => Ok(pass.copy(walk, copier)?),
+            How::Fold(kernel) => Ok(pass.run(walk, &[kernel])?),
             How::Reduce { kernels, reduction, init } => match kernels.narrow(reduction) {
                 Some(narrow) if reduction != Reduction::Mean => {
                     if beside(walk, kernels, reduction) && !self.resolves_first(walk) {
                         return pass.wide(walk, kernels, reduction, init);
                     }
                     match kernels.start(reduction).filter(|_| !init) {
-                        Some(start) => Ok(pass.reduce_from(walk, start, &narrow)),
-                        None => Ok(pass.run(walk, &[&narrow])),
+                        Some(start) => Ok(pass.reduce_from(walk, start, &narrow)?),
+                        None => Ok(pass.run(walk, &[&narrow])?),
                     }
                 }
                 Some(_) if means_in_place(walk, kernels, self.updates.layout().size()) => {
@@ -211,8 +210,8 @@ impl<'a> Scattering<'a> {
 
 impl Scattering<'_> {
     /// Runs the scatter where elements are few and their axes [collapse](super::few) to blocks; otherwise
-    /// returns `None`. Returns `Some(false)` where an index is refused, before anything is written.
-    pub(crate) fn run_few(&self, policy: Policy, named: Named<'_>) -> Option<bool> {
+    /// returns `None`. Nothing is written where an index is refused.
+    pub(crate) fn run_few(&self, policy: Policy, named: Named<'_>) -> Option<Result<(), Refused>> {
         let selected = (self.target.start(), self.target.layout());
         let listed = (self.updates.start().cast_mut(), self.updates.layout());
         let few = Few::of(policy, named, selected, self.indices, listed)?;
@@ -311,23 +310,23 @@ struct Pass<'p> {
 }
 
 impl Pass<'_> {
-    /// Runs one kernel after the other over all entries; returns false where an index is refused.
-    fn run(&self, walk: &mut Walk, kernels: &[&dyn Kernel]) -> bool {
+    /// Runs one kernel after the other over all entries.
+    fn run(&self, walk: &mut Walk, kernels: &[&dyn Kernel]) -> Result<(), Refused> {
         let reduces = matches!(self.scattering.how, How::Reduce { .. });
         let size = self.updates.layout().size();
         let order =
             Order::Selected(if reduces && combine::transposes_updates(size) { size } else { 0 });
         if let Some(packed) = Packed::of(walk, self.indices, order, reduces.then_some(size)) {
-            return kernels.iter().all(|kernel| self.packed(&packed, walk, *kernel));
+            return kernels.iter().try_for_each(|kernel| self.packed(&packed, walk, *kernel));
         }
         let rest = walk.order(order);
-        kernels
-            .iter()
-            .all(|kernel| with_rest(walk, rest.as_deref()).all(|walk| self.walk(walk, *kernel)))
+        kernels.iter().try_for_each(|kernel| {
+            with_rest(walk, rest.as_deref()).try_for_each(|walk| self.walk(walk, *kernel))
+        })
     }
 
-    /// Runs the copy kernel for the row of each walk; returns false where an index is refused.
-    fn copy(&self, walk: &mut Walk, copier: Copier) -> bool {
+    /// Runs the copy kernel for the row of each walk.
+    fn copy(&self, walk: &mut Walk, copier: Copier) -> Result<(), Refused> {
         let plain = copier.plain();
         let order =
             Order::Selected(plain.filter(|size| combine::transposes_updates(*size)).unwrap_or(0));
@@ -335,13 +334,14 @@ impl Pass<'_> {
             return self.packed(&packed, walk, &copier.write(&Loop::ONCE));
         }
         let rest = walk.order(order);
-        with_rest(walk, rest.as_deref()).all(|walk| self.walk(walk, &copier.write(&walk.inner)))
+        with_rest(walk, rest.as_deref())
+            .try_for_each(|walk| self.walk(walk, &copier.write(&walk.inner)))
     }
 
-    /// Runs a kernel over a walk of which this is packed; returns false where an index is refused.
-    fn packed(&self, packed: &Packed, walk: &Walk, kernel: &dyn Kernel) -> bool {
+    /// Runs a kernel over a walk of which this is packed.
+    fn packed(&self, packed: &Packed, walk: &Walk, kernel: &dyn Kernel) -> Result<(), Refused> {
         let Pass { scattering: Scattering { target, .. }, updates, .. } = self;
-        let outside = AtomicBool::new(false);
+        let refusal = Refusal::new();
         let run = Run {
             walk,
             indices: Some(self.indices),
@@ -350,7 +350,7 @@ impl Pass<'_> {
             listed: updates.start().cast_mut(),
             size: updates.layout().size(),
             kernel,
-            outside: &outside,
+            refusal: &refusal,
         };
         // SAFETY: the walk is over these arrays, and the kernel for their elements (invariant), one by one, which
         // are of the same plain type if lanes are packed; the target is borrowed exclusively (`StridedMut`).
@@ -358,10 +358,10 @@ impl Pass<'_> {
         unsafe {
             packed.run(&run, true);
         }
-        !outside.into_inner()
+        refusal.result()
     }
 
-    fn walk(&self, walk: &Walk, kernel: &dyn Kernel) -> bool {
+    fn walk(&self, walk: &Walk, kernel: &dyn Kernel) -> Result<(), Refused> {
         let scattering = self.scattering;
         // SAFETY: the walk is over these arrays, and the kernel for their elements (invariant); the target is
         // borrowed exclusively (`StridedMut`).

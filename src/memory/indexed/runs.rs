@@ -6,6 +6,7 @@ use super::singles::are_whole;
 use super::{Buffers, Chunk, LONG_RUN, Part, Run};
 use crate::memory::cpu::LINE;
 use crate::memory::indices::{CHUNK, add};
+use crate::memory::refused::Refused;
 use crate::memory::tile::NextIndices;
 use crate::memory::walk::{Cursor, FEW, Loop, Offsets, iterations};
 
@@ -92,8 +93,8 @@ impl Run<'_> {
             } else {
                 self.resolve_each(lane_loops, &lane, base, count / lane.len, buffers)
             };
-            let Some(gaps) = gaps else {
-                return self.refuse();
+            let Ok(gaps) = gaps else {
+                return self.refusal.set();
             };
             if times > 1 {
                 buffers.offsets.repeat_each(times);
@@ -121,8 +122,8 @@ impl Run<'_> {
         base: Offsets,
         count: usize,
         buffers: &mut Buffers<'_>,
-    ) -> Option<bool> {
-        let (outer, inside) = loops.split_first()?;
+    ) -> Result<bool, Refused> {
+        let Some((outer, inside)) = loops.split_first() else { return Ok(false) };
         let lanes = iterations(inside);
         let mut cursor = Cursor::new(inside, base, 0);
         let mut gaps = false;
@@ -134,7 +135,7 @@ impl Run<'_> {
         }
         std::mem::swap(&mut buffers.offsets, &mut buffers.places);
         buffers.offsets.extend_transposed(buffers.places.values(), count);
-        Some(gaps)
+        Ok(gaps)
     }
 
     /// Resolves `count` lanes of indices, one in each iteration of the loops around them.
@@ -146,13 +147,13 @@ impl Run<'_> {
         base: Offsets,
         count: usize,
         buffers: &mut Buffers<'_>,
-    ) -> Option<bool> {
+    ) -> Result<bool, Refused> {
         let mut cursor = Cursor::new(lane_loops, base, 0);
         let mut gaps = false;
         for _ in 0..count {
             let (at, _) = cursor.take(1);
             gaps |= self.resolve(at.indices, lane, lane.len, buffers)?;
         }
-        Some(gaps)
+        Ok(gaps)
     }
 }

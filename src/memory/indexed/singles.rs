@@ -224,7 +224,7 @@ impl Run<'_> {
             }
         };
         if !inside && self.policy == Policy::Refuse {
-            self.refuse();
+            self.refusal.set();
         }
         inside
     }

@@ -6,9 +6,9 @@ use super::part::{Cut, Part, shares, targets};
 use super::runs::chunks;
 use super::{Indices, Kernel, Policy, Run, Tile, short_run, unit};
 use crate::memory::indices::{CHUNK, NOWHERE};
+use crate::memory::refused::Refusal;
 use crate::memory::tile::Gaps;
 use crate::memory::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk, iterations};
-use crate::sync::AtomicBool;
 
 /// Each offset that components reach is in the share of exactly one part.
 #[test]
@@ -126,11 +126,11 @@ fn run<'r>(
     walk: &'r Walk,
     (indices, policy): (&'r Indices<'r>, Policy),
     kernel: &'r dyn Kernel,
-    outside: &'r AtomicBool,
+    refusal: &'r Refusal,
 ) -> Run<'r> {
     let nowhere = std::ptr::null_mut();
     let (selected, listed, size) = (nowhere, nowhere, 8);
-    Run { walk, indices: Some(indices), policy, selected, listed, size, kernel, outside }
+    Run { walk, indices: Some(indices), policy, selected, listed, size, kernel, refusal }
 }
 
 /// A kernel that is never run.
@@ -157,8 +157,8 @@ fn segments_end_where_the_target_changes() {
         let components = (0..).zip(lens).zip(steps);
         let components = components.map(|((at, &len), step)| Component { len, step, at }).collect();
         let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected(0)).0;
-        let (indices, outside) = (Indices::of(&array), AtomicBool::new(false));
-        let run = run(&walk, (&indices, Policy::Refuse), &Nothing, &outside);
+        let (indices, refusal) = (Indices::of(&array), Refusal::new());
+        let run = run(&walk, (&indices, Policy::Refuse), &Nothing, &refusal);
         let position = |(id, &len): (&i8, &usize)| i64::from(*id).rem_euclid(len as i64);
         let targets: Vec<Vec<_>> = ids
             .chunks(lens.len())
@@ -212,8 +212,8 @@ fn runs_with_gaps_are_not_evenly_spaced() {
         let walk = Walk::new(loops.into_iter().collect(), components, Order::Listed(8)).0;
         assert_eq!(walk.nest().len(), 2);
         let kernel = Spaced(AtomicUsize::new(0));
-        let (indices, outside) = (Indices::of(&array), AtomicBool::new(false));
-        let run = run(&walk, (&indices, Policy::Skip), &kernel, &outside);
+        let (indices, refusal) = (Indices::of(&array), Refusal::new());
+        let run = run(&walk, (&indices, Policy::Skip), &kernel, &refusal);
         // SAFETY: the kernel accesses neither array.
         #[allow(unsafe_code)]
         unsafe {

@@ -180,7 +180,7 @@ impl Indices<'_> {
             let ascend = |all, pair: &[isize]| all & (pair[0] <= pair[1]);
             let sorted = before <= found[0] && found.windows(2).fold(true, ascend);
             before = found[some - 1];
-            resolved.is_some() && sorted
+            resolved.is_ok() && sorted
         })
     }
 }

@@ -4,6 +4,7 @@ use super::{Indices, Lane, NOWHERE};
 use crate::index::Policy;
 use crate::memory::buffer::Buffer;
 use crate::memory::cpu::widely;
+use crate::memory::refused::Refused;
 use crate::memory::walk::Component;
 
 impl Indices<'_> {
@@ -11,7 +12,7 @@ impl Indices<'_> {
     /// numbers, one number for each component. The first index is `at` bytes after the start of the
     /// array, each other one `step` bytes after the one before. `scratch` is overwritten.
     ///
-    /// Returns whether some indices select nothing, or `None` if the policy refuses one.
+    /// Returns whether some indices select nothing.
     ///
     /// # Safety
     /// All numbers of these indices are elements of this array.
@@ -25,10 +26,10 @@ impl Indices<'_> {
         policy: Policy,
         offsets: &mut Buffer<'_>,
         scratch: &mut Buffer<'_>,
-    ) -> Option<bool> {
+    ) -> Result<bool, Refused> {
         let Some((first, rest)) = components.split_first() else {
             offsets.extend_ramp(count, 0, 0);
-            return Some(false);
+            return Ok(false);
         };
         #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
         if !rest.is_empty() {
@@ -38,9 +39,9 @@ impl Indices<'_> {
             };
             if let Some(inside) = resolved {
                 return match policy {
-                    Policy::Refuse => inside.then_some(false),
-                    Policy::Skip => Some(!inside),
-                    Policy::Clip | Policy::Wrap => Some(false),
+                    Policy::Refuse if !inside => Err(Refused),
+                    Policy::Skip => Ok(!inside),
+                    Policy::Refuse | Policy::Clip | Policy::Wrap => Ok(false),
                 };
             }
         }
@@ -61,10 +62,7 @@ impl Indices<'_> {
             let start = sums.len() - count;
             add(&mut sums[start..], scratch.values(), 0, policy == Policy::Skip);
         }
-        if inside {
-            return Some(false);
-        }
-        (policy != Policy::Refuse).then_some(true)
+        if !inside && policy == Policy::Refuse { Err(Refused) } else { Ok(!inside) }
     }
 }
 

@@ -222,7 +222,7 @@ impl Panel {
         unsafe {
             copy_plain(&self.pack, run.size, array, buffer, 1);
             packed.run(Cut::WHOLE);
-            if writes && !run.is_refused() {
+            if writes && !run.refusal.is_set() {
                 copy_plain(&self.unpack, run.size, buffer, array, 1);
             }
         }

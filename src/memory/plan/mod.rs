@@ -17,6 +17,7 @@ pub(super) use listing::Listing;
 use super::alloc::{expect_large_writes, repeated, reserved};
 use super::buffer::{Buffer, Slot};
 use super::indices::{Along, CHUNK, Indices, NOWHERE};
+use super::refused::{Failure, Refused};
 use super::walk::{Component, Cursor, Loop, Loops, Offsets, merge};
 use crate::error::{Error, Result};
 use crate::index::Policy;
@@ -102,13 +103,14 @@ impl Positions {
         let kept = if tuples { indices } else { indices.without_repeats() };
         let reader = Reader { indices: kept, axes, lens: each_len, policy };
         let made = if each_len.iter().all(|&len| u32::try_from(len).is_ok()) {
-            reader.positions()?.map(|(array, gaps)| (PositionArray::Short(array), gaps))
+            reader.positions().map(|(array, gaps)| (PositionArray::Short(array), gaps))
         } else {
-            reader.positions()?.map(|(array, gaps)| (PositionArray::Long(array), gaps))
+            reader.positions().map(|(array, gaps)| (PositionArray::Long(array), gaps))
         };
-        let Some((array, gaps)) = made else {
-            return Err(indices.first_outside(Along { axis: 0, lens: each_len, tuples }));
-        };
+        let (array, gaps) = made.map_err(|failure| match failure {
+            Failure::Index => indices.first_outside(Along { axis: 0, lens: each_len, tuples }),
+            Failure::Error(error) => error,
+        })?;
         let (listing, counts) = (OnceLock::new(), OnceLock::new());
         Ok(Positions { array, shape, lens, policy, gaps, listing, counts })
     }
@@ -319,11 +321,11 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    /// The positions, and whether some indices select nothing; `None` where an index is refused.
+    /// The positions, and whether some indices select nothing.
     ///
     /// Positions of tuples are stored number by number: those of all first numbers, then those of
     /// all second numbers, and so on.
-    fn positions<P: Position>(&self) -> Result<Option<(ArrayD<P>, bool)>> {
+    fn positions<P: Position>(&self) -> Result<(ArrayD<P>, bool), Failure> {
         let layout = self.indices.layout();
         let repeats = |axis: usize| self.lens.len() == 1 && layout.stride(axis) == 0;
         let stored = |axis: usize| {
@@ -349,10 +351,7 @@ impl Reader<'_> {
         {
             let at = if self.axes < layout.shape().len() { layout.stride(self.axes) } else { 0 };
             let component = Component { len, step: 1, at: at.wrapping_mul(number as isize) };
-            match self.number(&loops, component, positions) {
-                Some(has_gaps) => gaps |= has_gaps,
-                None => return Ok(None),
-            }
+            gaps |= self.number(&loops, component, positions)?;
         }
         let mut axes: SmallVec<[usize; 4]> = (1..=self.axes).collect();
         axes.push(0);
@@ -362,17 +361,16 @@ impl Reader<'_> {
         let refused = |_| Error::AllocationFailed { bytes: usize::MAX };
         let array = ArrayD::from_shape_vec(IxDyn(&shape), positions).map_err(refused)?;
         let array = if tuples { array.permuted_axes(IxDyn(&axes)) } else { array };
-        Ok(Some((array, gaps)))
+        Ok((array, gaps))
     }
 
-    /// Reads one number of each index. Returns whether some indices select nothing; `None` where
-    /// one is refused.
+    /// Reads one number of each index. Returns whether some indices select nothing.
     fn number<P: Position>(
         &self,
         loops: &Loops,
         component: Component,
         positions: &mut [P],
-    ) -> Option<bool> {
+    ) -> Result<bool, Refused> {
         let parts = parallel::parts(Cost::of_near(positions.len()));
         let mut shares: SmallVec<[Mutex<&mut [P]>; 4]> = SmallVec::new();
         let parts = if shares.try_reserve(parts).is_ok() { parts } else { 1 };
@@ -410,7 +408,7 @@ impl Reader<'_> {
             }
         });
         let outside = outside.into_inner();
-        (!(outside && refuse)).then_some(outside)
+        if outside && refuse { Err(Refused) } else { Ok(outside) }
     }
 }
 

@@ -232,7 +232,8 @@ impl Transfer<'_, '_> {
         let parts = parallel::parts(cost(axes, self.copier.size));
         let copy_part = |walk: &Walk| {
             let elements = walk.rows().saturating_mul(walk.inner.len);
-            copy(self, None, walk, parts.saturating_mul(elements).div_ceil(all));
+            // There are no indices to refuse.
+            _ = copy(self, None, walk, parts.saturating_mul(elements).div_ceil(all));
         };
         let copy_one = |number: usize| {
             let (loops, start) = rectangle(axes, start, number);

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::memory::combine::{self, Divide, HAS_KERNELS, Kernels, Plain, Set, SetCounted};
 use crate::memory::copy::Copier;
+use crate::memory::refused::{Failure, Refused};
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{Components, Loop, Order, Walk, iterations_over_entries, with_rest};
 use crate::reduction::Reduction;
@@ -39,55 +40,57 @@ impl<'p> Pass<'p> {
         walk: &mut Walk,
         kernels: &Kernels,
         init: bool,
-    ) -> Result<bool> {
+    ) -> Result<(), Failure> {
         let start = kernels.start(Reduction::Mean).expect(HAS_KERNELS);
         let add = kernels.narrow(Reduction::Mean).expect(HAS_KERNELS);
         let quotients = kernels.quotients().expect(HAS_KERNELS);
-        let Some(counts) = self.counts(walk)? else { return Ok(false) };
+        let counts = self.counts(walk)?;
         let size = self.scattering.target.layout().size();
-        let summed = match init {
-            true => self.run(walk, &[&add]),
-            false => self.run_from(walk, start, &add, sets_once(walk).then_some(&counts)),
-        };
-        if summed {
-            // SAFETY: the kernel is for the elements of the target and `u32` counts.
-            #[allow(unsafe_code)]
-            unsafe {
-                self.run_counted(&counts, &Divide { quotients, size, init });
-            }
+        match init {
+            true => self.run(walk, &[&add])?,
+            false => self.run_from(walk, start, &add, sets_once(walk).then_some(&counts))?,
         }
-        Ok(summed)
+        // SAFETY: the kernel is for the elements of the target and `u32` counts.
+        #[allow(unsafe_code)]
+        unsafe {
+            self.run_counted(&counts, &Divide { quotients, size, init });
+        }
+        Ok(())
     }
 
-    /// Reduces updates with each other alone: targets that have some are set to `start` first. Returns false
-    /// where an index is refused.
+    /// Reduces updates with each other alone: targets that have some are set to `start` first.
     ///
     /// Rows whose updates are counted are set once, and not by each update.
-    pub(super) fn reduce_from(&self, walk: &mut Walk, start: Set, reduce: &dyn Kernel) -> bool {
+    pub(super) fn reduce_from(
+        &self,
+        walk: &mut Walk,
+        start: Set,
+        reduce: &dyn Kernel,
+    ) -> Result<(), Refused> {
         /// Fewest elements of a row with which counting is little work beside setting.
         const ROW: usize = threshold(8, 2);
         let rows = walk.loops.iter().any(|level| !level.reads_indices() && level.len >= ROW);
         let pays = rows && sets_once(walk);
         // Without memory for counts it goes without.
         match pays.then(|| self.counts(walk)) {
-            Some(Ok(None)) => false,
-            Some(Ok(counts)) => self.run_from(walk, start, reduce, counts.as_ref()),
-            Some(Err(_)) | None => self.run_from(walk, start, reduce, None),
+            Some(Ok(counts)) => self.run_from(walk, start, reduce, Some(&counts)),
+            Some(Err(Failure::Index)) => Err(Refused),
+            Some(Err(Failure::Error(_))) | None => self.run_from(walk, start, reduce, None),
         }
     }
 
     /// Sets targets that have updates to `start`, by their `counts` or else by each update, and then reduces.
-    /// Returns false where an index is refused.
     fn run_from(
         &self,
         walk: &mut Walk,
         start: Set,
         reduce: &dyn Kernel,
         counts: Option<&combine::Counts<'_>>,
-    ) -> bool {
+    ) -> Result<(), Refused> {
         let Some(counts) = counts else {
             if walk.loops.iter().all(Loop::reads_indices) {
-                return self.overwrite(walk.clone(), &start) && self.run(walk, &[reduce]);
+                self.overwrite(walk.clone(), &start)?;
+                return self.run(walk, &[reduce]);
             }
             return self.run(walk, &[&start, reduce]);
         };
@@ -99,8 +102,8 @@ impl<'p> Pass<'p> {
         self.run(walk, &[reduce])
     }
 
-    /// Overwrites all elements that indices select with one value; returns false where an index is refused.
-    fn overwrite(&self, mut walk: Walk, value: &Set) -> bool {
+    /// Overwrites all elements that indices select with one value.
+    fn overwrite(&self, mut walk: Walk, value: &Set) -> Result<(), Refused> {
         walk.loops.iter_mut().for_each(|level| level.step.listed = 0);
         Pass { updates: value.as_update(), ..*self }.copy(&mut walk, Copier::of_bytes(value.size()))
     }
@@ -117,17 +120,18 @@ impl<'p> Pass<'p> {
             // SAFETY: these loops iterate over all targets and their counts (`Counts::divide`); the target is
             // borrowed exclusively (`StridedMut`); the caller's promise.
             unsafe {
-                run(walk, (None, Policy::Refuse), arrays, size_of::<u32>(), kernel);
+                // There are no indices to refuse.
+                _ = run(walk, (None, Policy::Refuse), arrays, size_of::<u32>(), kernel);
             }
         }
     }
 
-    /// The counts of the updates of each target; `None` where an index is refused.
-    fn counts(&self, walk: &Walk) -> Result<Option<combine::Counts<'p>>> {
+    /// The counts of the updates of each target.
+    fn counts(&self, walk: &Walk) -> Result<combine::Counts<'p>, Failure> {
         countable(iterations_over_entries(&walk.loops))?;
         let known = self.indices.counts(walk);
         let mut counts = combine::Counts::new(&walk.loops, &walk.components, known)?;
-        let Some(slots) = counts.uncounted() else { return Ok(Some(counts)) };
+        let Some(slots) = counts.uncounted() else { return Ok(counts) };
         let counting = (counts.loops.clone(), counts.components.clone());
         let (counted, rest) = Walk::new(counting.0, counting.1, Order::Selected(0));
         let update = 1_u32;
@@ -138,9 +142,10 @@ impl<'p> Pass<'p> {
         // place of the target's (`Counts::loops`), the counts are borrowed exclusively, and
         // all steps in the updates are 0, so that one value serves as all of them.
         #[allow(unsafe_code)]
-        let accepted = with_rest(&counted, rest.as_deref())
-            .all(|walk| unsafe { run(walk, indices, arrays, size_of::<u32>(), &kernel) });
-        Ok(accepted.then_some(counts))
+        with_rest(&counted, rest.as_deref()).try_for_each(|walk| unsafe {
+            run(walk, indices, arrays, size_of::<u32>(), &kernel)
+        })?;
+        Ok(counts)
     }
 
     /// Whether no target has two updates, where it costs little to know.
@@ -154,7 +159,7 @@ impl<'p> Pass<'p> {
             && lanes >= LANES
             && targets / 4 <= updates.saturating_mul(lanes / 8);
         // A scatter needs no counts, so it does without if memory for them is refused.
-        let counts = || self.counts(walk).ok().flatten();
+        let counts = || self.counts(walk).ok();
         updates <= 1
             || updates <= targets
                 && cheap
@@ -169,11 +174,11 @@ impl<'p> Pass<'p> {
         kernels: &Kernels,
         reduction: Reduction,
         init: bool,
-    ) -> Result<bool> {
+    ) -> Result<(), Failure> {
         countable(iterations_over_entries(&walk.loops))?;
         if let Some(once) = kernels.once(reduction, init) {
             if self.is_once(walk) {
-                return Ok(self.run(walk, &once.kernels()));
+                return Ok(self.run(walk, &once.kernels())?);
             }
         }
         let scattering = self.scattering;

@@ -6,10 +6,10 @@ use crate::memory::cpu::of_caches;
 use crate::memory::indexed::{Cut, Run, Shares, unit};
 use crate::memory::indices::Indices;
 use crate::memory::plan::Listing;
+use crate::memory::refused::{Refusal, Refused};
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{Loop, Walk, iterations, with_rest};
 use crate::parallel::{self, Cost};
-use crate::sync::AtomicBool;
 use crate::threshold::threshold;
 
 /// Whether the targets span so much memory that they are taken to be in no cache.
@@ -101,9 +101,9 @@ pub(super) unsafe fn run(
     (selected, listed): (*mut u8, *const u8),
     size: usize,
     kernel: &dyn Kernel,
-) -> bool {
+) -> Result<(), Refused> {
     let spread = walk.is_spread();
-    let outside = AtomicBool::new(false);
+    let refusal = Refusal::new();
     let run = Run {
         walk,
         indices: indices.0,
@@ -112,7 +112,7 @@ pub(super) unsafe fn run(
         listed: listed.cast_mut(),
         size,
         kernel,
-        outside: &outside,
+        refusal: &refusal,
     };
     let row = walk.inner.len.saturating_mul(size);
     let mut cost = walk.cost(size).times(kernel.cost_factor());
@@ -138,7 +138,7 @@ pub(super) unsafe fn run(
             (Split::Targets { .. }, None) => run.run(Cut::WHOLE),
         }
     }
-    !outside.into_inner()
+    refusal.result()
 }
 
 /// Runs a walk by targets, so that each thread has targets of its own, if that pays; otherwise on
@@ -193,7 +193,7 @@ unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins, parts: usize) {
     unsafe {
         binned.run_apart(parts, bins.stride);
     }
-    if run.is_refused() {
+    if run.refusal.is_set() {
         return;
     }
     let target = run.selected.wrapping_offset(run.walk.base.selected);
@@ -204,7 +204,8 @@ unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins, parts: usize) {
             // upholds the invariant of `Run`, and over all bins of the part, which are elements of
             // the same type (invariant of `Bins`).
             unsafe {
-                self::run(walk, (None, Policy::Refuse), (target, bin), run.size, run.kernel);
+                // There are no indices to refuse.
+                _ = self::run(walk, (None, Policy::Refuse), (target, bin), run.size, run.kernel);
             }
         }
     }

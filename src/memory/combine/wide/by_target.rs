@@ -11,22 +11,21 @@
 
 use std::cell::Cell;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use super::counts::count;
 use super::kinds::Wide;
 use super::rows::{Row, Rows};
 use super::{Accumulation, are_small_batches, steps};
-use crate::error::Result;
 use crate::memory::alloc::{repeated, reserved};
 use crate::memory::combine::apply::elements;
 use crate::memory::combine::kernels::Plain;
+use crate::memory::refused::{Failure, Refusal, Refused};
 use crate::memory::tile::{Kernel, Tile};
 use crate::memory::walk::{
     Component, Cursor, Loop, Loops, Offsets, is_inside, is_spread, iterations, merge,
 };
 use crate::parallel::{self, Cost};
-use crate::sync::{AtomicBool, Mutex};
+use crate::sync::Mutex;
 use crate::threshold::threshold;
 
 /// A reduction of rows whose updates are listed by their target.
@@ -105,9 +104,8 @@ impl<'l> RowsByTarget<'l> {
         Some(RowsByTarget { accumulation, rows, lanes, row, entries, targets })
     }
 
-    /// Reduces all rows. Returns false if the policy refuses an index out of bounds; some targets
-    /// may have been written by then.
-    pub(super) fn fold(&self) -> Result<bool> {
+    /// Reduces all rows. Where an index is refused, some targets may have been written.
+    pub(super) fn fold(&self) -> Result<(), Failure> {
         let accumulation = self.accumulation;
         let targets = accumulation.targets();
         let (updates, iterations) = (iterations(&self.entries), iterations(&self.lanes));
@@ -132,41 +130,36 @@ impl<'l> RowsByTarget<'l> {
                 serves_all_lanes: false,
             })));
         }
-        let outside = AtomicBool::new(false);
+        let refusal = Refusal::new();
         parallel::run(outer, &|part| {
             // Taken out, so that no lock is held while this thread waits for the inner parts.
             let taken = lists[part].lock().ok().and_then(|mut lists| lists.take());
             let Some(mut lists) = taken else { return };
-            let mut iterations = parallel::share(iterations, outer, part);
+            let iterations = parallel::share(iterations, outer, part);
             let mut cursor = Cursor::new(&self.lanes, Offsets::ZERO, iterations.start);
-            let in_bounds = iterations.all(|_| {
+            for _ in iterations {
                 let (at, _) = cursor.take(1);
-                let listed = lists.serves_all_lanes || self.list(&mut lists, at);
-                if listed {
-                    let lists = &lists;
-                    parallel::run(inner, &|part| {
-                        if cut {
-                            let columns = parallel::share(self.row.len, inner, part);
-                            let at = at.after(columns.start, self.row.step);
-                            self.fold_targets(lists, at, columns.len(), 0..targets);
-                        } else {
-                            let share = lists.share(inner, part);
-                            self.fold_targets(lists, at, self.row.len, share);
-                        }
-                    });
+                if !lists.serves_all_lanes && self.list(&mut lists, at).is_err() {
+                    return refusal.set();
                 }
-                listed
-            });
-            if !in_bounds {
-                outside.store(true, Ordering::Relaxed);
+                let lists = &lists;
+                parallel::run(inner, &|part| {
+                    if cut {
+                        let columns = parallel::share(self.row.len, inner, part);
+                        let at = at.after(columns.start, self.row.step);
+                        self.fold_targets(lists, at, columns.len(), 0..targets);
+                    } else {
+                        let share = lists.share(inner, part);
+                        self.fold_targets(lists, at, self.row.len, share);
+                    }
+                });
             }
         });
-        Ok(!outside.into_inner())
+        Ok(refusal.result()?)
     }
 
-    /// Lists the updates of the lanes at this place. Returns false if the policy refuses an index
-    /// out of bounds.
-    fn list(&self, lists: &mut Lists, at: Offsets) -> bool {
+    /// Lists the updates of the lanes at this place.
+    fn list(&self, lists: &mut Lists, at: Offsets) -> Result<(), Refused> {
         let Lists { ends, places, touched, serves_all_lanes } = lists;
         ends.fill(0);
         let (counters, _) = steps(self.accumulation.components, size_of::<u32>(), 1);
@@ -181,9 +174,7 @@ impl<'l> RowsByTarget<'l> {
                 self.accumulation.walk(self.entries.clone(), &counters, from, arrays, kernel, 1)
             }
         };
-        if !walk(ends, &Plain(count)) {
-            return false;
-        }
+        walk(ends, &Plain(count))?;
         let mut end = 0;
         let names_touched = touched.capacity() > 0;
         for (target, counter) in (0..).zip(ends.iter_mut()) {
@@ -192,9 +183,8 @@ impl<'l> RowsByTarget<'l> {
             }
             end += std::mem::replace(counter, end);
         }
-        let in_bounds = walk(ends, &ListUpdates(Mutex::new(places)));
         *serves_all_lanes = share_indices(&self.lanes);
-        in_bounds
+        walk(ends, &ListUpdates(Mutex::new(places)))
     }
 
     /// Reduces the rows of a range of targets, of which `len` elements begin at this place.

@@ -6,6 +6,7 @@ use super::Extent;
 use super::adds::{AddToSlots, ClearSlots};
 use crate::memory::combine::{HAS_KERNELS, Kernels};
 use crate::memory::few::Few;
+use crate::memory::refused::Refused;
 use crate::memory::tile::Kernel;
 use crate::reduction::Reduction;
 use crate::threshold::threshold;
@@ -13,9 +14,8 @@ use crate::threshold::threshold;
 /// The most memory for slots, in numbers of 16 bytes.
 const NUMBERS: usize = threshold(256, 16);
 
-/// Runs the reduction if the target has few elements, evenly spaced, and returns true. Nothing is written
-/// where it returns false, since an index is refused, or `None`, since one selects nothing or the target is
-/// another one.
+/// Runs the reduction if the target has few elements, evenly spaced. Nothing is written where an index is
+/// refused, or where it returns `None`: one selects nothing, or the target is another one.
 ///
 /// # Safety
 /// The kernels are those of the elements of these arrays, which may be read; nothing else uses the target,
@@ -26,7 +26,7 @@ pub(in crate::memory) unsafe fn fold_few(
     few: &Few<'_>,
     kernels: &Kernels,
     (reduction, init): (Reduction, bool),
-) -> Option<bool> {
+) -> Option<Result<(), Refused>> {
     let (target, all, size) = few.target()?;
     let extent = Extent { updates: few.count(), rows: false, bits: size as u32 * 8 };
     let wide = kernels.wide(reduction, extent).expect(HAS_KERNELS);
@@ -46,7 +46,7 @@ pub(in crate::memory) unsafe fn fold_few(
             }
             AddToSlots(&wide).run(tile);
         });
-        if done == Some(true) {
+        if done == Some(Ok(())) {
             wide.finish(slots, target, all.step, all.len, init);
         }
         done

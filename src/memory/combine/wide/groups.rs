@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::adds::{AddToSlots, ClearSlots};
 use super::{NEAR, SHORT_ROW, SlotPlan, count, steps};
 use crate::memory::combine::kernels::Plain;
+use crate::memory::refused::Refused;
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{Components, Cursor, Loop, Loops, Offsets, iterations, merge};
 use crate::threshold::threshold;
@@ -37,9 +38,8 @@ pub(super) struct Group<'g> {
 }
 
 impl Group<'_> {
-    /// Reduces the updates of these lanes, with buffers for a slot for each of their
-    /// targets. Returns false if the policy refuses an index out of bounds.
-    pub(super) fn fold(&self, buffers: &mut GroupBuffers<'_>) -> bool {
+    /// Reduces the updates of these lanes, with buffers for a slot for each of their targets.
+    pub(super) fn fold(&self, buffers: &mut GroupBuffers<'_>) -> Result<(), Refused> {
         let SlotPlan { accumulation, wide, .. } = self.plan;
         let slots = buffers.slots.as_mut_ptr().cast::<u8>();
         let (components, slot_steps) = self.slot_steps();
@@ -52,9 +52,11 @@ impl Group<'_> {
         });
         // SAFETY: all slots have been started.
         #[allow(unsafe_code)]
-        let accumulated = unsafe { self.accumulate(slots, &components, &slot_steps) };
-        if !accumulated || (wide.divide_row.is_some() && !self.count(buffers)) {
-            return false;
+        unsafe {
+            self.accumulate(slots, &components, &slot_steps)?;
+        }
+        if wide.divide_row.is_some() {
+            self.count(buffers)?;
         }
         // Of long rows only those with updates are written.
         let all = self.row.len <= SHORT_ROW;
@@ -80,11 +82,10 @@ impl Group<'_> {
                 wide.finish(slots.wrapping_add(slot), target, step, len, accumulation.init);
             });
         }
-        true
+        Ok(())
     }
 
-    /// Adds the updates of these lanes to slots with these steps. Returns false if the policy refuses an
-    /// index out of bounds.
+    /// Adds the updates of these lanes to slots with these steps.
     ///
     /// # Safety
     /// There is a slot for each target of the lanes, all of which have been started.
@@ -94,7 +95,7 @@ impl Group<'_> {
         slots: *mut u8,
         components: &Components,
         slot_steps: &Steps,
-    ) -> bool {
+    ) -> Result<(), Refused> {
         let SlotPlan { accumulation, wide, .. } = self.plan;
         let mut loops: Loops = accumulation.entries().collect();
         loops.extend(
@@ -109,14 +110,11 @@ impl Group<'_> {
             let arrays = (slots, accumulation.updates, accumulation.size);
             // SAFETY: `loops` are over the updates of these lanes, with the steps of slots in the place of the
             // target's; the caller's promise.
-            let in_bounds = unsafe {
-                accumulation.walk(loops.clone(), components, from, arrays, *kernel, self.parts)
-            };
-            if !in_bounds {
-                return false;
+            unsafe {
+                accumulation.walk(loops.clone(), components, from, arrays, *kernel, self.parts)?;
             }
         }
-        true
+        Ok(())
     }
 
     /// All loops over its lanes, `row` last.
@@ -202,11 +200,10 @@ impl Group<'_> {
         }
     }
 
-    /// Counts the updates of each row, unless the group before had the same
-    /// indices. Returns false if the policy refuses an index out of bounds.
-    fn count(&self, buffers: &mut GroupBuffers<'_>) -> bool {
+    /// Counts the updates of each row, unless the group before had the same indices.
+    fn count(&self, buffers: &mut GroupBuffers<'_>) -> Result<(), Refused> {
         if buffers.counted == Some(self.iteration) {
-            return true;
+            return Ok(());
         }
         buffers.counts.fill(0);
         let (components, _) = steps(self.plan.accumulation.components, size_of::<u32>(), 1);
@@ -222,10 +219,10 @@ impl Group<'_> {
         // of counts in the place of the target's; all updates are the one value `one`,
         // since their step is 0.
         #[allow(unsafe_code)]
-        let in_bounds = unsafe {
-            self.plan.accumulation.walk(loops, &components, from, arrays, &Plain(count), 1)
-        };
-        buffers.counted = in_bounds.then_some(self.iteration);
-        in_bounds
+        unsafe {
+            self.plan.accumulation.walk(loops, &components, from, arrays, &Plain(count), 1)?;
+        }
+        buffers.counted = Some(self.iteration);
+        Ok(())
     }
 }

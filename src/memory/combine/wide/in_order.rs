@@ -9,10 +9,11 @@
 
 use super::Accumulation;
 use super::kinds::InOrderRun;
+use crate::memory::refused::{Refusal, Refused};
 use crate::memory::tile::{Kernel, Tile};
 use crate::memory::walk::{Order, Walk};
 use crate::parallel::{self, Cost};
-use crate::sync::{AtomicBool, Mutex};
+use crate::sync::Mutex;
 use crate::threshold::threshold;
 
 /// Targets for each update, at least, with which few updates share a target: the next update of a target
@@ -51,7 +52,7 @@ pub(super) fn fold(
     accumulation: &Accumulation<'_>,
     run: InOrderRun,
     updates: usize,
-) -> Option<bool> {
+) -> Option<Result<(), Refused>> {
     if accumulation.targets() / FEW_REPEAT < updates {
         return None;
     }
@@ -63,12 +64,12 @@ pub(super) fn fold(
     }
     let cost = Cost::of_near(walk.entries()).times(4);
     let parts = parallel::parts_at_once(cost);
-    let outside = AtomicBool::new(false);
+    let refusal = Refusal::new();
     parallel::run(parts, &|part| {
         let last = Accumulator { target: 0, sum: 0.0, count: 0 };
         let kernel = InOrder { run, init: accumulation.init, last: Mutex::new(last) };
         let arrays = (accumulation.target, accumulation.updates, accumulation.size);
-        let run = accumulation.run(&walk, arrays, &kernel, &outside);
+        let run = accumulation.run(&walk, arrays, &kernel, &refusal);
         // SAFETY: the loops are those over these arrays, of whose elements the kernel is (invariant of
         // `Accumulation`), and indices are sorted, so that parts have no target in common.
         #[allow(unsafe_code)]
@@ -76,5 +77,5 @@ pub(super) fn fold(
             run.segment(parts, part);
         }
     });
-    Some(!outside.into_inner())
+    Some(refusal.result())
 }

@@ -38,8 +38,6 @@ mod slots;
 mod sparse;
 mod touched;
 
-use std::sync::atomic::Ordering;
-
 pub(in crate::memory) use self::bits::Dense;
 use self::by_target::RowsByTarget;
 pub(in crate::memory) use self::counts::{Counts, Divide, SetCounted, count};
@@ -60,6 +58,7 @@ use crate::memory::cpu::of_caches;
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::Indices;
 use crate::memory::packed::{self, Blocks};
+use crate::memory::refused::{Failure, Refusal, Refused};
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{
     Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, is_inside, iterations, merge,
@@ -67,7 +66,7 @@ use crate::memory::walk::{
 };
 use crate::parallel::{self, Cost};
 use crate::reduction::Reduction;
-use crate::sync::{AtomicBool, Mutex};
+use crate::sync::Mutex;
 use crate::threshold::threshold;
 
 /// Bytes of the slots of a group of lanes, at most, where one lane is reduced after
@@ -152,7 +151,7 @@ impl Accumulation<'_> {
         walk: &'r Walk,
         (selected, listed, size): (*mut u8, *const u8, usize),
         kernel: &'r dyn Kernel,
-        outside: &'r AtomicBool,
+        refusal: &'r Refusal,
     ) -> Run<'r> {
         Run {
             walk,
@@ -162,13 +161,13 @@ impl Accumulation<'_> {
             listed: listed.cast_mut(),
             size,
             kernel,
-            outside,
+            refusal,
         }
     }
 
     /// Runs a kernel over `selected` and `listed`, whose elements have `size` bytes, from the
     /// place `from` on; where indices are sorted, in as many as `parts` parts, which have no selected
-    /// element in common. Returns false if the policy refuses an index out of bounds.
+    /// element in common.
     ///
     /// # Safety
     /// The loops and components, from `from` on, are over these arrays, with the
@@ -183,27 +182,27 @@ impl Accumulation<'_> {
         (selected, listed, size): (*mut u8, *const u8, usize),
         kernel: &dyn Kernel,
         parts: usize,
-    ) -> bool {
+    ) -> Result<(), Refused> {
         loops.retain(|level| level.len > 1);
-        let outside = AtomicBool::new(false);
+        let refusal = Refusal::new();
         if loops.len() > 1 && iterations(&loops) >= packed::FEWEST {
             let mut walk = Walk::in_order(loops.clone(), components.clone());
             walk.base = walk.base.after(1, from);
             if let Some(blocks) = Blocks::of(&walk, &self.indices, Order::Selected(0), |_| 1) {
-                let run = self.run(&walk, (selected, listed, size), kernel, &outside);
+                let run = self.run(&walk, (selected, listed, size), kernel, &refusal);
                 // SAFETY: the caller's promise; the blocks were made of this walk and these indices, whose
                 // elements are all single.
                 #[allow(unsafe_code)]
                 unsafe {
                     blocks.run(&run);
                 }
-                return !outside.into_inner();
+                return refusal.result();
             }
         }
         let (walk, rest) = Walk::new(loops, components.clone(), Order::Selected(0));
         for mut walk in std::iter::once(walk).chain(rest.map(|rest| *rest)) {
             walk.base = walk.base.after(1, from);
-            let run = self.run(&walk, (selected, listed, size), kernel, &outside);
+            let run = self.run(&walk, (selected, listed, size), kernel, &refusal);
             let sorted = parts > 1 && self.indices.are_sorted(&walk, self.policy);
             let cut = if sorted { (Cut::Segments, parts) } else { Cut::WHOLE };
             // SAFETY: the caller's promise: loops over two arrays, of which the
@@ -214,7 +213,7 @@ impl Accumulation<'_> {
                 run.run(cut);
             }
         }
-        !outside.into_inner()
+        refusal.result()
     }
 }
 
@@ -230,9 +229,8 @@ fn slot_buffer(slots: Option<usize>, size: usize) -> Result<SlotBuffer> {
     Ok(buffer)
 }
 
-/// Runs the reduction. Returns false if the policy refuses an index out of
-/// bounds; some targets may have been written by then.
-pub(in crate::memory) fn fold_wide(accumulation: &Accumulation<'_>) -> Result<bool> {
+/// Runs the reduction. Where an index is refused, some targets may have been written.
+pub(in crate::memory) fn fold_wide(accumulation: &Accumulation<'_>) -> Result<(), Failure> {
     let loops = accumulation.loops;
     let updates = accumulation.entries().map(|level| level.len).product();
     let mut lanes: Loops = loops.iter().copied().filter(|level| !level.entries).collect();
@@ -242,10 +240,10 @@ pub(in crate::memory) fn fold_wide(accumulation: &Accumulation<'_>) -> Result<bo
     let wide = |extent: Extent| accumulation.kernels.wide(accumulation.reduction, extent);
     let by_element = wide(extent(false)).expect(HAS_KERNELS);
     #[cfg(feature = "half")]
-    if let Some(inside) =
+    if let Some(done) =
         by_element.in_order.and_then(|run| in_order::fold(accumulation, run, updates))
     {
-        return Ok(inside);
+        return Ok(done?);
     }
     if let Some(rows) = RowsByTarget::of(accumulation, &lanes, &by_element) {
         return rows.fold();
@@ -403,8 +401,8 @@ impl SlotPlan<'_> {
         if shares_rows && (narrow || cost < Cost::of_contended(targets)) { 1 } else { parts }
     }
 
-    /// Reduces all lanes, group by group. Returns false if the policy refuses an index.
-    fn fold(mut self, updates: usize) -> Result<bool> {
+    /// Reduces all lanes, group by group.
+    fn fold(mut self, updates: usize) -> Result<(), Failure> {
         let targets = self.accumulation.targets();
         let lanes = iterations(&self.lanes) * self.row.len;
         let cost = Cost::of_near(updates.saturating_mul(lanes)).times(3);
@@ -432,19 +430,19 @@ impl SlotPlan<'_> {
                 counted: None,
             })));
         }
-        let outside = AtomicBool::new(false);
+        let refusal = Refusal::new();
         parallel::run(parts, &|part| {
             // Taken out, so that no lock is held while a group waits for its parts.
             let taken = buffers[part].lock().ok().and_then(|mut buffers| buffers.take());
             let Some(mut buffers) = taken else { return };
             for number in parallel::share(groups, parts, part) {
                 let group = self.group(&cuts, number, within);
-                if !group.fold(&mut buffers) {
-                    return outside.store(true, Ordering::Relaxed);
+                if group.fold(&mut buffers).is_err() {
+                    return refusal.set();
                 }
             }
         });
-        Ok(!outside.into_inner())
+        Ok(refusal.result()?)
     }
 
     /// The group with this number, whose updates are accumulated in `parts` parts.

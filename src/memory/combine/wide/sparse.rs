@@ -3,7 +3,6 @@
 //! sorting (`singles.rs`).
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use super::kinds::Wide;
 use super::singles::Marks;
@@ -12,10 +11,11 @@ use super::{Accumulation, SHORT_ROW};
 use crate::error::Result;
 use crate::memory::alloc::reserved;
 use crate::memory::combine::kernels::Once;
+use crate::memory::refused::{Failure, Refusal, Refused};
 use crate::memory::tile::{Kernel, Places, Tile};
 use crate::memory::walk::{Cursor, Loop, Loops, Offsets, iterations};
 use crate::parallel::{self, Cost};
-use crate::sync::{AtomicBool, Mutex};
+use crate::sync::Mutex;
 use crate::threshold::threshold;
 
 /// The least number of elements of a piece of a row, next to each other and apart: each piece sorts the
@@ -147,9 +147,12 @@ impl<K: Key> Kernel for Collect<K> {
     }
 }
 
-/// Reduces lane by lane, with slots for the targets that updates touch. Returns false if the policy
-/// refuses an index out of bounds.
-pub(super) fn fold(accumulation: &Accumulation<'_>, wide: &Wide, lanes: &Loops) -> Result<bool> {
+/// Reduces lane by lane, with slots for the targets that updates touch.
+pub(super) fn fold(
+    accumulation: &Accumulation<'_>,
+    wide: &Wide,
+    lanes: &Loops,
+) -> Result<(), Failure> {
     let sparse = Sparse::of(accumulation, wide, lanes);
     // How far the offsets of targets are apart, at most, and how many updates there are.
     let (lowest, highest) = sparse.reach();
@@ -163,7 +166,9 @@ pub(super) fn fold(accumulation: &Accumulation<'_>, wide: &Wide, lanes: &Loops) 
     };
     match fold(&sparse) {
         // Nothing was written where memory was refused: each share asks for room for all updates.
-        Err(_) if sparse.shares > 1 => fold(&Sparse { shares: 1, parts: 1, ..sparse }),
+        Err(Failure::Error(_)) if sparse.shares > 1 => {
+            fold(&Sparse { shares: 1, parts: 1, ..sparse })
+        }
         done => done,
     }
 }
@@ -290,8 +295,8 @@ impl<'s> Sparse<'s> {
         })
     }
 
-    /// Reduces all lanes. Returns false if the policy refuses an index out of bounds.
-    fn fold<K: Key>(&self, (lowest, highest): (isize, isize), bits: u32) -> Result<bool> {
+    /// Reduces all lanes.
+    fn fold<K: Key>(&self, (lowest, highest): (isize, isize), bits: u32) -> Result<(), Failure> {
         let Sparse { beside, batch, row, pieces, shares, parts, .. } = *self;
         let batches = beside.len.div_ceil(batch);
         let units = iterations(&self.lanes) * batches * pieces * shares;
@@ -300,7 +305,7 @@ impl<'s> Sparse<'s> {
         for _ in 0..parts {
             buffers.push(Mutex::new(self.buffers::<K>(lowest, bits)?));
         }
-        let outside = AtomicBool::new(false);
+        let refusal = Refusal::new();
         parallel::run(parts, &|part| {
             let Ok(mut buffers) = buffers[part].lock() else { return };
             let units = parallel::share(units, parts, part);
@@ -318,24 +323,28 @@ impl<'s> Sparse<'s> {
                 let sorted = buffers.sorted.filter(|sorted| whole && sorted.0 == at.indices);
                 let singles = match sorted {
                     Some((_, singles)) => singles,
-                    None if !self.collect(at, lanes, &mut buffers.collect) => {
-                        return outside.store(true, Ordering::Relaxed);
+                    None if self.collect(at, lanes, &mut buffers.collect).is_err() => {
+                        return refusal.set();
                     }
                     None => self.sort(&mut buffers),
                 };
                 buffers.sorted = whole.then_some((at.indices, singles));
-                if outside.load(Ordering::Relaxed) {
+                if refusal.is_set() {
                     return;
                 }
                 self.fold_lanes(at.after(piece.start, row.step), row, singles, &mut buffers);
             }
         });
-        Ok(!outside.into_inner())
+        Ok(refusal.result()?)
     }
 
-    /// Collects the updates of the lanes from `at` on. Returns false if the policy refuses an index
-    /// out of bounds.
-    fn collect<K: Key>(&self, at: Offsets, lanes: Loop, collect: &mut Collect<K>) -> bool {
+    /// Collects the updates of the lanes from `at` on.
+    fn collect<K: Key>(
+        &self,
+        at: Offsets,
+        lanes: Loop,
+        collect: &mut Collect<K>,
+    ) -> Result<(), Refused> {
         if let Ok(mut pending) = collect.pending.lock() {
             pending.keys.clear();
             pending.places.clear();
