@@ -26,7 +26,7 @@ pub trait AsArrayRef: Sealed {
 /// and sealed like [`AsArrayRef`]. A shared `ArcArray` and a borrowed `CowArray`
 /// are copied first, unless the call returns an error. That copy is made by ndarray, in memory
 /// without advice to use huge pages, so for large arrays the form that returns a new array is
-/// faster.
+/// faster; and if the system refuses that memory, the process ends.
 pub trait AsArrayMut: AsArrayRef {
     /// The array as ndarray's mutable reference type.
     fn as_array_mut(&mut self) -> &mut ArrayRef<Self::Elem, Self::Dim>;

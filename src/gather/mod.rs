@@ -59,7 +59,7 @@ pub trait GatherExt: AsArrayRef {
     /// O(output elements + indices), in parallel where the output is large. `self`
     /// is not copied, unless its rows are not contiguous, as those of a transposed
     /// array, and the output has at least as many elements; then it may be. So may
-    /// indices in short rows with gaps between them, as some columns of a table. Elements
+    /// indices that are not contiguous, as columns of a table. Elements
     /// that need dropping (`String`, `Vec`) are cloned from an array of references,
     /// one for each element of the result.
     ///
@@ -174,8 +174,8 @@ pub trait GatherExt: AsArrayRef {
     /// Work memory is small, except for elements that need dropping (`String`,
     /// `Vec`): these are cloned from an array of references, one for each element
     /// of `out`. Data in rows that are not contiguous, as in a transposed array, may
-    /// be copied first if `out` has at least as many elements; so may indices in short rows
-    /// with gaps between them, as some columns of a table.
+    /// be copied first if `out` has at least as many elements; so may indices that are
+    /// not contiguous, as columns of a table.
     ///
     /// # Specification
     /// OpenVINO Gather-8 and ONNX Gather 13.

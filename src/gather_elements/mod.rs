@@ -57,8 +57,8 @@ pub trait GatherElementsExt: AsArrayRef {
     /// and copy rows. Elements that need dropping (`String`, `Vec`) are cloned from an
     /// array of references, one for each element of the result. Lanes that lie apart, as
     /// in a transposed array, may be packed in work memory of at most half of the
-    /// last-level cache for each thread, and indices in short rows with gaps between them
-    /// copied first.
+    /// last-level cache for each thread, and indices that are not contiguous copied
+    /// first.
     ///
     /// # Specification
     /// ONNX GatherElements 13 and OpenVINO GatherElements-6; NumPy's
@@ -153,8 +153,8 @@ pub trait GatherElementsExt: AsArrayRef {
     /// Work memory is small, except for elements that need dropping (`String`,
     /// `Vec`): these are cloned from an array of references, one for each element
     /// of `out`. Lanes that lie apart, as in a transposed array, may be packed in work
-    /// memory of at most half of the last-level cache for each thread, and indices in short
-    /// rows with gaps between them copied first.
+    /// memory of at most half of the last-level cache for each thread, and indices that are
+    /// not contiguous copied first.
     ///
     /// # Specification
     /// ONNX GatherElements 13 and OpenVINO GatherElements-6.

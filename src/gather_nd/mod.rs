@@ -162,7 +162,7 @@ pub trait GatherNdExt: AsArrayRef {
     /// `Vec`): these are cloned from an array of references, one for each element
     /// of `out`. Data in rows that are not contiguous, as in a transposed array, may
     /// be copied first if `out` has at least as many elements; so may indices of one
-    /// number each, in short rows with gaps between them.
+    /// number each that are not contiguous.
     ///
     /// # Specification
     /// ONNX GatherND 13 and OpenVINO GatherND-8.

@@ -37,7 +37,7 @@ impl<'id> Transfer<'_, 'id> {
         if let Some(walk) = axes.finish() {
             assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
             let plain = self.copier.plain();
-            let copied = Contiguous::of_short_rows(walk, indices, self.copier.size);
+            let copied = Contiguous::of_indices(walk, indices, self.copier.size);
             let indices = &copied.as_ref().map_or(*indices, |copy| copy.indices(indices));
             let mut selection = Selection { indices, policy, untouched };
             if let Some(packed) = Packed::of(walk, indices, self.order(), plain) {

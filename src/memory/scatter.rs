@@ -140,7 +140,7 @@ impl<'a> Scattering<'a> {
         // Counts and slots are for one target at least.
         assert!(!self.target.layout().is_empty(), "there is nothing to combine");
         assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
-        let (in_order, short_rows);
+        let (in_order, contiguous);
         let (mut indices, mut updates) = (*self.indices, self.updates);
         if any_lies_across(walk) && indices.positions().is_none() {
             if self.how.takes_any_order(walk) {
@@ -150,9 +150,9 @@ impl<'a> Scattering<'a> {
                 (indices, updates) = (in_order.indices(&indices), in_order.updates(&updates));
             }
         }
-        if let Some(copy) = Contiguous::of_short_rows(walk, &indices, updates.layout().size()) {
-            short_rows = copy;
-            indices = short_rows.indices(&indices);
+        if let Some(copy) = Contiguous::of_indices(walk, &indices, updates.layout().size()) {
+            contiguous = copy;
+            indices = contiguous.indices(&indices);
         }
         self.run_walk(walk, &indices, updates, policy, untouched)
     }

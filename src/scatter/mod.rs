@@ -186,10 +186,9 @@ pub trait ScatterExt: AsArrayRef {
     /// and there are at least as many updates as elements (a quarter as many where the
     /// reduction accumulates beside its target, as of half precision). A mean, and a
     /// reduction of half precision, needs work memory in proportion to the number of
-    /// updates or to the length of the axis. Indices in short rows with gaps between
-    /// them, as some columns of a table, may be copied first; so may those of several axes
-    /// that lie transposed, in a scatter to a list, and such updates. A shared `ArcArray` is copied first, unless the
-    /// call returns an error; for a large one, the call takes about four times as long as
+    /// updates or to the length of the axis. Indices that are not contiguous, as columns of
+    /// a table, may be copied first; so may updates that lie transposed, in a scatter to a
+    /// list. A shared `ArcArray` is copied first, unless the call returns an error; for a large one, the call takes about four times as long as
     /// [`scatter_with`](Self::scatter_with).
     ///
     /// # Specification

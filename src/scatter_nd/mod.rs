@@ -169,8 +169,8 @@ pub trait ScatterNdExt: AsArrayRef {
     /// and there are at least as many updates as elements (a quarter as many where the
     /// reduction accumulates beside its target, as of half precision). A mean, and a
     /// reduction of half precision, needs work memory in proportion to the number of
-    /// updates or to the length of the axis. Indices of one number each that lie in short
-    /// rows with gaps between them, or transposed, may be copied first. A shared `ArcArray` is copied first, unless the
+    /// updates or to the length of the axis. Indices of one number each that are not
+    /// contiguous may be copied first. A shared `ArcArray` is copied first, unless the
     /// call returns an error; for a large one, the call takes about four times as long as
     /// [`scatter_nd_with`](Self::scatter_nd_with).
     ///

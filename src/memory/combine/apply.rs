@@ -57,7 +57,7 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
 /// That of [`apply`], and rows have `len` elements.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn short_rows<A, U>(
+pub(super) unsafe fn short_rows<A, U>(
     tile: &Tile<'_>,
     len: usize,
     combine_one: impl Fn(*mut u8, *mut u8) + Copy,
@@ -180,9 +180,7 @@ pub(super) unsafe fn apply_planned<A: Copy>(planned: &Planned<'_>, combine: impl
 ///
 /// # Safety
 /// That of [`SingleFn`](crate::memory::indices::elements::SingleFn), for a target of type `A` and
-/// updates of type `U`, along one axis. Either all entries select from the same lane
-/// ([`Beside::Each(0)`](Beside::Each)) and the axis is contiguous, or each entry selects from the
-/// lane beside that of the entry before it.
+/// updates of type `U`, along one axis.
 #[allow(unsafe_code)]
 #[inline(always)]
 pub(super) unsafe fn apply_singly<A: Copy, U: Copy>(
@@ -222,15 +220,16 @@ unsafe fn apply_by<I: Unsigned, A: Copy, U: Copy>(
     // SAFETY: the caller's promise.
     unsafe {
         match elements.beside {
-            Beside::Each(0) => {
+            Beside::Each(0) if step == size as isize => {
                 elements.blocks(listed_size, BLOCK, |indices: &[I], (first, listed)| {
                     let place = |position: u64| first.wrapping_add(position as usize * size);
                     axis.each(indices, |position, k| combine_one(place(position), listed, k))
                 })
             }
-            Beside::Each(_) => {
+            Beside::Each(beside) => {
                 elements.blocks(listed_size, BLOCK, |indices: &[I], (first, listed)| {
-                    let place = |position, k| at(first, position).wrapping_add(k * size);
+                    let beside = |k: usize| beside.wrapping_mul(k as isize);
+                    let place = |position, k| at(first, position).wrapping_offset(beside(k));
                     axis.each(indices, |position, k| combine_one(place(position, k), listed, k))
                 })
             }

@@ -3,12 +3,16 @@
 
 use std::marker::PhantomData;
 
-use super::apply::elements;
+use super::apply::{elements, short_rows};
 use super::rows::TARGETS_AHEAD;
 use crate::memory::cpu;
 use crate::memory::indices::axis::Unsigned;
 use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Single, Width};
 use crate::memory::tile::{Kernel, Tile};
+use crate::threshold::threshold;
+
+/// Fewest elements of a row that is worth a call.
+const SHORT_ROW: usize = threshold(10, 3);
 
 /// Combines updates with their targets by a function that the user of the crate passes.
 pub(in crate::memory) struct Fold<'f, A, U, F> {
@@ -27,7 +31,16 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
     unsafe fn run(&self, tile: &Tile<'_>) {
         let fold = self.fold;
         let (inner, steps) = (tile.inner, [size_of::<A>() as isize, size_of::<U>() as isize]);
-        if inner.len > 1 && [inner.selected, inner.listed] == steps {
+        // SAFETY: the caller's promise, for each element.
+        let fold_one = |selected: *mut u8, listed: *mut u8| unsafe {
+            fold(&mut *selected.cast::<A>(), &*listed.cast::<U>());
+        };
+        let are_slices = inner.len > 1 && [inner.selected, inner.listed] == steps;
+        if are_slices && inner.len < SHORT_ROW {
+            // SAFETY: the caller's promise; elements of a row follow each other.
+            return unsafe { short_rows::<A, U>(tile, inner.len, fold_one) };
+        }
+        if are_slices {
             let bytes = inner.len * size_of::<A>();
             let distance = if tile.spread { TARGETS_AHEAD } else { 0 };
             return tile.each_row_ahead(
@@ -46,21 +59,12 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
                 },
             );
         }
-        // SAFETY: the caller's promise, for each element.
-        let fold_one = |selected: *mut u8, listed: *mut u8| unsafe {
-            fold(&mut *selected.cast::<A>(), &*listed.cast::<U>());
-        };
         if inner.len == 1 { tile.each(Action::Fold, fold_one) } else { elements(tile, fold_one) }
     }
 
     fn single(&self) -> Option<Single> {
         let sized = const { size_of::<A>() > 0 && size_of::<U>() > 0 };
-        sized.then_some(Single {
-            size: size_of::<U>(),
-            selected_size: size_of::<A>(),
-            action: Action::Fold,
-            waits: Some([3, 4]),
-        })
+        sized.then_some(Single { size: size_of::<U>(), action: Action::Fold, waits: Some([3, 4]) })
     }
 
     unsafe fn run_single(&self, elements: &Elements<'_>) -> bool {
@@ -95,10 +99,10 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Fold<'_, A, U, F> {
             Beside::Each(_) => BLOCK,
             Beside::Runs(runs) => runs.len(),
         };
-        // SAFETY: the caller's promise; the axis is dense where all indices select from one lane
-        // (`Action::Fold`), and a block of short runs has no more than `runs.len()` indices.
+        let dense = step == size_of::<A>() as isize && matches!(elements.beside, Beside::Each(0));
+        // SAFETY: the caller's promise; a block of short runs has no more than `runs.len()` indices.
         unsafe {
-            if matches!(elements.beside, Beside::Each(0)) {
+            if dense {
                 return elements.blocks(size, BLOCK, |indices: &[I], (first, listed)| {
                     let target = |position: u64| first.cast::<A>().wrapping_add(position as usize);
                     axis.each(indices, |position, k| fold_one(target(position).cast(), listed, k))

@@ -265,8 +265,7 @@ macro_rules! singly {
         }
         let size = size_of::<$element>();
         if const { matches!(size_of::<$element>(), $sizes) } {
-            let single =
-                Single { size, selected_size: size, action: Action::Combine, waits: $waits };
+            let single = Single { size, action: Action::Combine, waits: $waits };
             Some((single, run::<$element> as SingleFn))
         } else {
             None

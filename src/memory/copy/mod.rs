@@ -183,12 +183,7 @@ impl Copier {
     /// What [`Kernel::single`] returns.
     fn single<const GATHER: bool>(&self) -> Option<Single> {
         let action = Action::of_copy::<GATHER>();
-        self.single_function::<GATHER>().map(|_| Single {
-            size: self.size,
-            selected_size: self.size,
-            action,
-            waits: None,
-        })
+        self.single_function::<GATHER>().map(|_| Single { size: self.size, action, waits: None })
     }
 
     /// Copies single elements by that function.

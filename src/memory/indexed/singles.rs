@@ -11,7 +11,7 @@ use crate::memory::indices::short_runs::{Joined, ShortRuns};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use crate::memory::indices::tuples;
 use crate::memory::tile::are_dense;
-use crate::memory::walk::{Component, Cursor, Loop, Offsets};
+use crate::memory::walk::{Cursor, Loop, Offsets};
 use crate::parallel;
 use crate::threshold::threshold;
 
@@ -30,8 +30,7 @@ const FEWEST_TUPLES: usize = threshold(64, 5);
 /// Fewest elements of the evenly spaced runs of two loops, if there are loops around these.
 const FEWEST_EVEN: usize = threshold(96, 4);
 
-/// Fewest elements of a run, each of which selects one element beside the one before it, to be combined
-/// one by one: 3677 sums of `bf16` in each of 80 of 160 lanes take 0.28 ms so, and 0.34 chunk by chunk.
+/// Fewest elements of a run, each of which selects from a lane of its own, to be combined one by one: 3677 sums of `bf16` in each of 80 of 160 lanes take 0.28 ms so, and 0.34 chunk by chunk.
 const FEWEST_BESIDE: usize = threshold(16, 4);
 
 /// A kernel for single elements, and how it reads the indices of a nest.
@@ -63,13 +62,11 @@ impl Run<'_> {
             return None;
         }
         let is_copied = matches!(single.action, Action::Gather | Action::Write);
-        let combines = |axis: &Component, joined: bool| {
-            let size = single.selected_size as isize;
-            if run.step.selected == 0 && axis.step == size {
+        let combines = |joined: bool| {
+            if run.step.selected == 0 {
                 return single.waits.is_none_or(|part| !indices.repeat(self.walk, part));
             }
-            let beside = run.step.selected == size && run.len >= FEWEST_BESIDE;
-            beside || joined
+            joined || run.len >= FEWEST_BESIDE
         };
         // It takes longer to start on a few evenly spaced runs than to join them to a chunk.
         let long = |joined: Option<Joined>| {
@@ -80,7 +77,7 @@ impl Run<'_> {
             [axis] => {
                 let width = indices.single_width(axis, run.step.indices)?;
                 let joined = Joined::of(nest, width).filter(|it| are_whole(entries, it.run));
-                (is_copied || combines(axis, joined.is_some())).then_some((width, joined))
+                (is_copied || combines(joined.is_some())).then_some((width, joined))
             }
             #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
             axes if run.len >= FEWEST_TUPLES && run.step.selected == 0 && is_copied => {

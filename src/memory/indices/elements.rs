@@ -29,9 +29,6 @@ pub(in crate::memory) const BLOCK: usize = threshold(64, 8);
 pub(in crate::memory) struct Single {
     /// Size of a listed element in bytes.
     pub(in crate::memory) size: usize,
-    /// Size of a selected element: the same, but for updates that are converted when they are
-    /// combined, and for folds.
-    pub(in crate::memory) selected_size: usize,
     pub(in crate::memory) action: Action,
     /// If more than this part (numerator and denominator) of the indices in a sample repeat the one before,
     /// the kernel that runs chunk by chunk is faster: it combines the updates of a target with each other
@@ -47,11 +44,9 @@ pub(in crate::memory) enum Action {
     Gather,
     /// Copies it from the listed to the selected array.
     Write,
-    /// Combines the listed with the selected element. Indices select along one axis, which is dense
-    /// or along which each index selects one element beside the index before ([`Beside`]).
+    /// Combines the listed with the selected element. Indices select along one axis.
     Combine,
-    /// The same, along the same axes, by a function of the caller's, which sees the listed element
-    /// itself, not a copy.
+    /// The same by a function of the caller's, which sees the listed element itself, not a copy.
     Fold,
 }
 

@@ -12,6 +12,7 @@
 //! moving a row to the buffer and moving it back. The buffers of either pass, of all threads
 //! together, take no more than [`WORK_MEMORY`].
 
+mod cut;
 mod cycles;
 mod moves;
 mod planes;
@@ -42,6 +43,9 @@ const WORK_MEMORY: usize = threshold(256 << 10, 256);
 /// as well: the buffered chunk stays in L1, and work is shared among threads by chunks.
 const ROW_CHUNK: usize = threshold(16 << 10, 64);
 
+/// The same, at least: shorter chunks of rows are not shared among threads.
+const SHORT_CHUNK: usize = threshold(1 << 10, 16);
+
 /// Smallest size in bytes of a row that is worth moving by itself: an unshifted innermost axis of
 /// this size is not merged into a shifted axis outside it.
 const SEPARATE_ROW_MIN: usize = threshold(4 << 10, 96);
@@ -59,7 +63,7 @@ pub(crate) fn roll_inplace<T: Send, D: Dimension>(
 fn roll(array: &StridedMut<'_>, shifts: &[usize], plain: bool) -> Result<()> {
     let size = array.layout().size();
     let is_identity = || shifts.iter().all(|shift| *shift == 0);
-    if array.layout().is_empty() || size == 0 || is_identity() || roll_tiny(array, shifts) {
+    if array.layout().is_empty() || size == 0 || is_identity() || roll_small(array, shifts) {
         return Ok(());
     }
     let _call = parallel::Call::begin();
@@ -111,6 +115,8 @@ struct RowsRoll {
     roll: Roll,
     /// Whether rows are too long for the buffer: they are rotated at their positions, then permuted.
     twice: bool,
+    /// Whether each row is cut in as many parts as there are buffers.
+    cut: bool,
     buffers: WorkMemory,
 }
 
@@ -123,18 +129,22 @@ impl RowsRoll {
         let row_count: usize = roll.axes.iter().map(|axis| axis.len).product();
         let cost = Cost::of_bytes(row_count.saturating_mul(row.len).saturating_mul(2 * size));
         let parts = parts_with_buffers(cost.plus(Cost::of_near(row_count)), size);
-        // Rows that are not permuted are not cut.
-        let parts = if permutes { parts } else { parts.min(row_count) };
+        // 1M `f32` by 7 72 -> 38 µs on two threads, by half 71 -> 37.
+        let cut = !permutes && row_count < parts && roll.can_be_cut(parts);
+        let parts = if permutes || cut { parts } else { parts.min(row_count) };
         // Each part has its share of the work memory, and at least a buffer for one element.
         let available = (WORK_MEMORY / parts / size).max(1) * size;
         let buffers = WorkMemory::new(parts, available.min(roll.max_buffer_bytes()))?;
         let twice = permutes && row.shift != 0 && row.len * size > available;
-        Ok(RowsRoll { roll, twice, buffers })
+        Ok(RowsRoll { roll, twice, cut, buffers })
     }
 
     /// Moves all rows.
     fn run(self) {
-        let RowsRoll { mut roll, twice, buffers } = self;
+        let RowsRoll { mut roll, twice, cut, buffers } = self;
+        if cut {
+            return roll.run_cut(&buffers);
+        }
         if twice {
             let axes = roll.axes.iter().map(unshifted).collect();
             let outside = std::mem::replace(&mut roll.axes, axes);
@@ -148,15 +158,26 @@ impl RowsRoll {
 /// Largest size in bytes of dense arrays that are copied to the stack and rolled from there.
 const TINY: usize = threshold(2 << 10, 64);
 
-/// Rolls a dense array of up to [`TINY`] bytes, and returns whether it did; otherwise nothing has
-/// moved.
-fn roll_tiny(array: &StridedMut<'_>, shifts: &[usize]) -> bool {
+/// The same of arrays that are copied to work memory, since they are rolled along several axes: of long rows, and of
+/// rows of less than 256 bytes. By half of 24 squared `f32` 410 -> 190 ns, of 16 cubed `f64` 5.4 -> 1.6 µs.
+const SMALL: [usize; 2] = [threshold(16 << 10, 96), threshold(64 << 10, 128)];
+
+/// Rolls a small dense array from a copy, and returns whether it did; otherwise nothing has moved.
+fn roll_small(array: &StridedMut<'_>, shifts: &[usize]) -> bool {
     let Some(dense) = DenseRoll::new(array.layout(), shifts) else { return false };
-    if dense.bytes() > TINY {
+    let small = SMALL[usize::from(dense.row.len < 256)];
+    let (mut on_stack, on_heap);
+    let from = if dense.bytes() <= TINY {
+        on_stack = [MaybeUninit::<u8>::uninit(); TINY];
+        on_stack.as_mut_ptr().cast::<u8>()
+    } else if dense.bytes() <= small && !dense.outer_axes().is_empty() {
+        let Ok(memory) = WorkMemory::new(1, dense.bytes()) else { return false };
+        on_heap = memory;
+        on_heap.of(0)
+    } else {
         return false;
-    }
-    let mut copy = [MaybeUninit::<u8>::uninit(); TINY];
-    let (from, to) = (copy.as_mut_ptr().cast::<u8>(), array.start());
+    };
+    let to = array.start();
     // SAFETY: the array is borrowed exclusively, is dense, and has `dense.bytes()` bytes
     // (`DenseRoll::new`). The copy has at least as many (checked above), and does not overlap the
     // array.
@@ -215,12 +236,15 @@ impl Roll {
         let (permutes, bytes, parts) = (self.permutes(), buffers.bytes(), buffers.parts());
         let cycles = Cycles::new(&self.axes);
         let StridedRow { len, shift, size, .. } = self.row;
+        let cycles_count = cycles.leaders.iter().product::<usize>();
         let chunks = if permutes && shift == 0 {
-            len.div_ceil((ROW_CHUNK.min(bytes) / size).max(1))
+            // At least one for each part, if they are not short.
+            let least = parts.div_ceil(cycles_count).min(len * size / SHORT_CHUNK);
+            len.div_ceil((ROW_CHUNK.min(bytes) / size).max(1)).max(least)
         } else {
             1
         };
-        let units = cycles.leaders.iter().product::<usize>() * chunks;
+        let units = cycles_count * chunks;
         parallel::run(parts, &|part| {
             let units = parallel::share(units, parts, part);
             let buffer = buffers.of(part);

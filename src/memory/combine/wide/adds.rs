@@ -68,13 +68,9 @@ impl Kernel for AddToSlots<'_> {
     }
 
     fn single(&self) -> Option<Single> {
-        let Wide { element: size, slot: selected_size, .. } = *self.0;
-        self.0.add_single.map(|_| Single {
-            size,
-            selected_size,
-            action: Action::Combine,
-            waits: Some([3, 4]),
-        })
+        let size = self.0.element;
+        let waits = Some([3, 4]);
+        self.0.add_single.map(|_| Single { size, action: Action::Combine, waits })
     }
 
     unsafe fn run_single(&self, elements: &Elements<'_>) -> bool {

@@ -64,7 +64,7 @@ fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &
             }
         }
         let action = if gather { elements::Action::Gather } else { elements::Action::Write };
-        let single = elements::Single { size: bytes, selected_size: bytes, action, waits: None };
+        let single = elements::Single { size: bytes, action, waits: None };
         let run = Elements {
             indices: lane.start,
             width: indices.tuple_width(lane.step, &axes).unwrap(),
