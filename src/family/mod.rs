@@ -67,8 +67,8 @@ impl Plan {
         }
     }
 
-    /// These indices; where each element has one, and they repeat along all axes after the selected one with
-    /// a stride of 0 there, so that each selects a row.
+    /// The indices. If each element has one, and they repeat along all axes after the selected one, with a
+    /// stride of 0 along these: each then selects a row.
     #[inline]
     fn of_rows<'i>(&self, indices: &Indices<'i>) -> Indices<'i> {
         if self.kind == Kind::Elements && self.selected.end < self.indices_rank {

@@ -85,8 +85,8 @@ impl<'a> Arrays<'a> {
         self.listed().checked_div(self.len()).unwrap_or(0)
     }
 
-    /// Whether several threads work on what lies apart. A copy that they have made is in the caches of
-    /// each in part, and takes time to reach the others.
+    /// Whether several threads work on what lies apart. A copy, made by one of them or by all, takes time to
+    /// reach the caches of the others.
     fn are_split(&self) -> bool {
         parallel::parts(Cost::of_apart(self.listed())) > 1
     }
@@ -143,7 +143,7 @@ impl Plan {
     #[inline(never)]
     fn copy_to_read(&self, arrays: &Arrays<'_>) -> Option<WorkCopy> {
         let pays = match self.rows_apart(arrays)? {
-            // Several threads, of which one copies, need more uses, but of single bytes.
+            // Several threads need more uses (`are_split`), but of single bytes.
             Apart::Strided if arrays.size > 1 && arrays.are_split() => arrays.uses() > STRIDED,
             Apart::Strided => arrays.uses() >= STRIDED,
             Apart::Transposed { selected: true } => arrays.uses() >= 1,

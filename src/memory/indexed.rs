@@ -66,8 +66,8 @@ struct Buffers<'b> {
     offsets: Buffer<'b>,
     /// Offsets in bytes in the listed array, one for each entry, if they are not evenly spaced.
     places: Buffer<'b>,
-    /// The offsets of one number of each index, before they are added to `offsets`; then the places of
-    /// entries that select nothing, until these are filled.
+    /// While indices are resolved, the offsets of one number of each tuple; later, the places of entries that
+    /// select nothing and are to be filled.
     scratch: Buffer<'b>,
     /// What the loops add, in each iteration, to the offset that an index selects.
     ramps: Buffer<'b>,

@@ -26,7 +26,6 @@ use super::walk::{Axes, Loop, Order, Walk, with_rest};
 use crate::error::Result;
 use crate::index::Policy;
 use crate::reduction::Reduction;
-use beside::{beside, means_in_place};
 use in_order::{InOrder, any_lies_across, run_as_indices_lie};
 use split::run;
 
@@ -189,21 +188,7 @@ impl<'a> Scattering<'a> {
         match self.how {
             How::Overwrite(copier) => Ok(pass.copy(walk, copier)?),
             How::Fold(kernel) => Ok(pass.run(walk, &[kernel])?),
-            How::Reduce { kernels, reduction, init } => match kernels.narrow(reduction) {
-                Some(narrow) if reduction != Reduction::Mean => {
-                    if beside(walk, kernels, reduction) && !self.resolves_first(walk) {
-                        return pass.wide(walk, kernels, reduction, init);
-                    }
-                    match kernels.start(reduction).filter(|_| !init) {
-                        Some(start) => Ok(pass.reduce_from(walk, start, &narrow)?),
-                        None => Ok(pass.run(walk, &[&narrow])?),
-                    }
-                }
-                Some(_) if means_in_place(walk, kernels, self.updates.layout().size()) => {
-                    pass.mean_in_place(walk, kernels, init)
-                }
-                _ => pass.wide(walk, kernels, reduction, init),
-            },
+            How::Reduce { kernels, reduction, init } => pass.reduce(walk, kernels, reduction, init),
         }
     }
 }
@@ -223,7 +208,7 @@ impl Scattering<'_> {
             }
             How::Fold(kernel) => [None, Some(kernel)],
             How::Reduce { kernels, reduction, init } => {
-                narrow = kernels.narrow(reduction).filter(|_| reduction != Reduction::Mean);
+                narrow = kernels.narrow(reduction);
                 start = if init { None } else { kernels.start(reduction) };
                 let Some(narrow) = &narrow else {
                     // SAFETY: as below.
@@ -241,9 +226,10 @@ impl Scattering<'_> {
         }
     }
 
-    /// Whether all indices are checked before the first is used: never those of a plan, nor those that are
-    /// resolved before any write; under `Refuse`, if the target must survive an error, or if indices serve
-    /// several updates; under other policies, if each serves one, since otherwise checking gains nothing.
+    /// Whether all indices are checked in a pass before the first is used: not those of a plan, nor where all are
+    /// resolved before the first write. Under `Refuse`, if the target must survive an error, or an index serves
+    /// several updates. Under other policies, if each serves one: if all are in bounds, the scatter goes on as under
+    /// `Refuse`.
     fn checks_first(&self, walk: &Walk, policy: Policy, untouched: bool) -> bool {
         let one_update_each = || walk.loops.iter().all(|level| level.step.indices != 0);
         let pays = match policy {
@@ -287,9 +273,7 @@ impl How<'_> {
     fn writes_after_resolving(&self) -> bool {
         match self {
             How::Overwrite(_) | How::Fold(_) => true,
-            How::Reduce { kernels, reduction, .. } => {
-                *reduction != Reduction::Mean && kernels.narrow(*reduction).is_some()
-            }
+            How::Reduce { kernels, reduction, .. } => kernels.narrow(*reduction).is_some(),
         }
     }
 }

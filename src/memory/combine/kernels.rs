@@ -144,8 +144,10 @@ impl Kernels {
 
     /// Whether updates are accumulated beside their targets, in another type.
     pub(crate) fn are_wide(&self, reduction: Reduction) -> bool {
-        let slots = reduction != Reduction::Mean && self.has_slots(reduction);
-        slots || self.narrow(reduction).is_none()
+        match reduction {
+            Reduction::Mean => self.quotients.is_none(),
+            _ => self.has_slots(reduction) || self.narrow(reduction).is_none(),
+        }
     }
 
     /// The function that finds how many bits the integers of an array need, where that decides in
@@ -289,8 +291,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
             run!(A, A::greatest, A::greatest_alone)
         }
         _ if const { !A::NARROW } => return None,
-        Reduction::Mean if A::QUOTIENTS.is_none() => return None,
-        Reduction::Sum | Reduction::Mean => {
+        Reduction::Sum => {
             planned = Some(sum_planned::<A::Ring> as PlannedFn);
             // A sum of integers takes one cycle, so that waiting for the one before costs nothing.
             let waits = WAITS.filter(|_| !A::ANY_ORDER);
@@ -303,7 +304,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
             single = singly!(1 | 2 | 4 | 8, A::Ring, waits, A::mul);
             run!(A::Ring, A::mul)
         }
-        Reduction::None => return None,
+        Reduction::Mean | Reduction::None => return None,
     };
     let any_order = match reduction {
         Reduction::Sum | Reduction::Prod | Reduction::Min | Reduction::Max if A::ANY_ORDER => {

@@ -10,14 +10,13 @@ mod wide;
 
 pub(super) use apply::{Set, assign, ignore};
 pub(super) use fold::Fold;
-pub(super) use kernels::Plain;
 pub(crate) use kernels::{Kernels, Twin};
 pub(super) use transposed::{run_transposed, transposes_updates};
 #[cfg(feature = "half")]
 pub(crate) use wide::half;
 pub(super) use wide::{
-    Accumulation, Counts, Dense, Divide, SHORT_ROW, SetCounted, WIDE_ROW, count, fold_few,
-    fold_wide, steps,
+    Accumulation, Counts, Dense, Divide, SHORT_ROW, SetCounted, WIDE_ROW, fold_few, fold_wide,
+    steps,
 };
 pub(crate) use wide::{
     Quotients, Significant, Widely, large_integer, running, significant, small_integer,

@@ -1,6 +1,6 @@
-//! Entries whose index selects nothing, apart from those that select something: kernels find no gaps, and
-//! are mostly called once for all entries of either kind. Called for each run of either, they would take ten
-//! times as long as plain loops; but where few entries of strided rows select nothing, the runs are long.
+//! Separates entries whose index selects nothing (gaps) from the others, so that kernels see none. Mostly the
+//! kernel runs once over the others, and the gaps are filled at once: a call for each stretch between gaps would
+//! take ten times as long as plain loops. Where gaps are rare and rows strided, it runs from gap to gap.
 
 use std::ops::Range;
 

@@ -148,8 +148,10 @@ pub(in crate::memory) struct Elements<'e> {
 pub(in crate::memory) struct Prefetch {
     pub(in crate::memory) selected: Ahead,
     /// If that pays, how many bytes before their use indices, listed elements and what short runs select are
-    /// prefetched. Where `next_lane` is not 0, that of `selected` is instead the distance from where a lane selects
-    /// to the lowest address among which the next lane selects.
+    /// prefetched.
+    ///
+    /// Where `next_lane` is not 0, `selected` is another distance: from where a lane selects to the lowest address
+    /// of those among which the next lane selects.
     pub(in crate::memory) lists: Option<Offsets>,
     /// The number of bytes of what the next lane selects that are prefetched with each block of indices,
     /// if `lists` are: all of it, piece by piece.

@@ -69,10 +69,10 @@ impl Indices<'_> {
             })
     }
 
-    /// The same indices, if all are in bounds of the axes along which their numbers select. If several
-    /// threads may use what is sorted, or one thread does (`alone`), it is known then whether these are.
-    /// That takes no longer to find out than their bounds: only the last of sorted indices is compared
-    /// with the axis, and sorted tuples are in bounds.
+    /// The same indices, if all are in bounds of the axes along which their numbers select. Where it is of use that
+    /// indices are sorted, to several threads or to one (`alone`), the result knows whether they are. That takes
+    /// no longer to find out than their bounds: only the last of sorted indices is compared with the axis,
+    /// and sorted tuples are in bounds.
     pub(in crate::memory) fn checked(self, walk: &Walk, alone: bool) -> Option<Self> {
         let one_each = || walk.loops.iter().all(|level| level.entries || level.step.indices == 0);
         let sorted = Indices { sorted: true, ..self };

@@ -131,9 +131,9 @@ fn lens(loops: &[Loop], along: usize, axis: &Component) -> Numbers {
     lens
 }
 
-/// Makes blocks of the same loop as long as each other, and shorter until there are as many for threads to
-/// share as there are `parts`, or until they would be short. Returns how many there are: of a scatter,
-/// threads share no loop over entries, and rather read the same lines than wait for each other.
+/// Evens out the blocks of each loop, and halves the longest until as many as `parts` can run at once, or until blocks
+/// would be short. Returns how many can. Of a scatter, those along entries do not count, since their order stays,
+/// and blocks may be shorter: threads had better read the same lines than wait for each other.
 fn divide(loops: &[Loop], lens: &mut [usize], parts: usize, order: Order) -> usize {
     let least = if order.scatters() { 2 } else { LISTS[0] };
     loop {

@@ -52,8 +52,8 @@ pub(super) fn means_in_place(walk: &Walk, kernels: &Kernels, size: usize) -> boo
         && !is_sparse(walk, size, mapped(size_of::<u32>()))
 }
 
-/// Whether updates reach at most a small part of the target, so that sorting them costs less than
-/// accumulators for all targets, which lie `beside` the target, of elements of `size` bytes, or in it.
+/// Whether updates reach so small a part of the target, of elements of `size` bytes, that sorting them costs less
+/// than accumulating in all targets: in slots if `beside`, else in the target itself.
 ///
 /// Sorting takes about 6 ns for each update, and 3 for each element of its row; accumulators take 0.25
 /// ns for each element of a target, 0.7 where these lie apart, and more where they leave all caches.
@@ -78,21 +78,30 @@ pub(super) fn is_sparse(walk: &Walk, size: usize, beside: bool) -> bool {
     let steps = steps.chain(walk.loops.iter().map(|level| level.step.selected));
     let nearest = steps.map(isize::unsigned_abs).filter(|step| *step > 0).min();
     let apart = nearest.is_some_and(|step| step > size);
-    let most_targets_per_update = match beside {
-        true if apart && inside && row >= VERY_LONG => 1,
-        true if inside && row >= VERY_LONG => 2,
-        // The accumulators of a long row cost more than sorting.
-        true if row > combine::SHORT_ROW => 4,
-        // Those of single elements in lanes take twice as long as those of one lane.
-        true if within(16) && row == 1 && own_indices => threshold(if apart { 11 } else { 28 }, 4),
-        true if apart => threshold((8 + 4 * row) / row, 4),
-        true if within(16) => threshold((24 + 6 * row) / row, 4),
-        true if within(4) => threshold((16 + 4 * row) / row, 4),
-        true => threshold(((8 + row) / row).max(2), 4),
+    let most_targets_per_update = if !beside {
         // Each element of a sorted row costs as much as a third of a target's count and quotient: 1249 means
         // of 20,000 rows of 1000 take 766 µs sorted and 228 in place, 30 of them 17 and 31.
-        false if inside && !apart => threshold((row / 8 * 3).max(16), 4),
-        false => threshold(16, 4),
+        let of_row = if inside && !apart { row / 8 * 3 } else { 0 };
+        threshold(of_row.max(16), 4)
+    } else if inside && row >= VERY_LONG {
+        if apart { 1 } else { 2 }
+    } else if row > combine::SHORT_ROW {
+        // The accumulators of a long row cost more than sorting.
+        4
+    } else if within(16) && row == 1 && own_indices {
+        // Those of single elements in lanes take twice as long as those of one lane.
+        threshold(if apart { 11 } else { 28 }, 4)
+    } else {
+        let per_row = if apart {
+            8 + 4 * row
+        } else if within(16) {
+            24 + 6 * row
+        } else if within(4) {
+            16 + 4 * row
+        } else {
+            (8 + row).max(2 * row)
+        };
+        threshold(per_row / row, 4)
     };
     targets / most_targets_per_update > iterations_over_entries(&walk.loops)
 }

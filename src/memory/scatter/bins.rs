@@ -40,14 +40,21 @@ pub(super) struct Bins {
     pub(super) walk: Walk,
     pub(super) reduce: Walks,
     pub(super) stride: usize,
+    /// The number of parts.
+    pub(super) parts: usize,
     memory: Vec<u128>,
 }
 
 impl Bins {
-    /// Bins for `parts` parts of a walk over elements of `size` bytes, where targets are few,
-    /// updates are many, and the kernel's reduction allows any order. `None` otherwise, and where
-    /// memory cannot be allocated.
-    pub(super) fn new(walk: &Walk, kernel: &dyn Kernel, size: usize, parts: usize) -> Option<Self> {
+    /// Bins for up to `threads` parts of a walk over elements of `size` bytes, where targets are few,
+    /// updates are many enough for half of the threads, and the kernel's reduction allows any order. `None`
+    /// otherwise, and where memory cannot be allocated.
+    pub(super) fn new(
+        walk: &Walk,
+        kernel: &dyn Kernel,
+        size: usize,
+        threads: usize,
+    ) -> Option<Self> {
         let identity = kernel.any_order()?;
         let entries_or_lanes = |level: &Loop| level.entries || !level.reads_indices();
         let lanes = walk.loops.iter().filter(|level| !level.entries);
@@ -55,8 +62,8 @@ impl Bins {
         let (components, count) = steps(&walk.components, size, width);
         let bytes = count.checked_mul(size).filter(|&bytes| bytes <= max_bytes())?;
         let updates = iterations(&walk.loops);
-        let many = updates >= MIN_UPDATES.saturating_mul(parts).saturating_mul(count);
-        if parts < 2 || !many || !walk.loops.iter().all(entries_or_lanes) {
+        let parts = threads.min(updates.checked_div(MIN_UPDATES.saturating_mul(count))?);
+        if parts < 2 || parts < threads / 2 || !walk.loops.iter().all(entries_or_lanes) {
             return None;
         }
         let (mut binned, mut reduce) = (walk.loops.clone(), Loops::new());
@@ -83,7 +90,7 @@ impl Bins {
         let stride = bytes.next_multiple_of(64) + 128;
         let memory = repeated(identity.repeated(), stride / size_of::<u128>() * parts).ok()?;
         let reduce = Walk::new(reduce, Components::new(), Order::Selected(0));
-        Some(Bins { walk: binned, reduce, stride, memory })
+        Some(Bins { walk: binned, reduce, stride, parts, memory })
     }
 
     pub(super) fn start(&mut self) -> *mut u8 {

@@ -2,8 +2,8 @@
 //!
 //! The updates of one target keep the row-major order of their indices. In this order, each index and each update
 //! of such arrays is read from a cache line of its own, and these lines do not stay cached until they are used
-//! again. So the loops run as the indices lie, where updates can come in any order; where they cannot, those of the
-//! two that lie so, updates only of plain types, are copied in row-major order first.
+//! again. So if updates may come in any order, the loops follow the indices in memory. If they may not, those of the
+//! two that lie so (updates of plain types only) are copied in row-major order first.
 
 use crate::error::Result;
 use crate::memory::copied::{Contiguous, Copied};

@@ -1,16 +1,16 @@
 //! Reductions that count updates, start from an identity, or accumulate beside the target.
 
 use super::Pass;
-use super::beside::is_sparse;
+use super::beside::{beside, is_sparse, means_in_place};
 use super::split::run;
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::memory::combine::{self, Divide, HAS_KERNELS, Kernels, Plain, Set, SetCounted};
+use crate::memory::combine::{self, Divide, HAS_KERNELS, Kernels, Quotients, Set, SetCounted};
 use crate::memory::copy::Copier;
 use crate::memory::refused::{Failure, Refused};
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{Components, Loop, Order, Walk, iterations_over_entries, with_rest};
-use crate::reduction::Reduction;
+use crate::reduction::{self, Reduction};
 use crate::threshold::threshold;
 
 /// Whether targets have so many updates that each is better set once, by its count, than by each update.
@@ -28,6 +28,32 @@ fn countable(entries: usize) -> Result<()> {
 }
 
 impl<'p> Pass<'p> {
+    /// Reduces updates with their targets: in the target itself, or in buffers of the reduction's own.
+    pub(super) fn reduce(
+        &self,
+        walk: &mut Walk,
+        kernels: &Kernels,
+        reduction: Reduction,
+        init: bool,
+    ) -> Result<(), Failure> {
+        let size = self.updates.layout().size();
+        match (kernels.narrow(reduction), kernels.quotients()) {
+            (Some(narrow), _)
+                if !beside(walk, kernels, reduction) || self.scattering.resolves_first(walk) =>
+            {
+                match kernels.start(reduction).filter(|_| !init) {
+                    Some(start) => self.reduce_from(walk, start, &narrow)?,
+                    None => self.run(walk, &[&narrow])?,
+                }
+                Ok(())
+            }
+            (None, Some(quotients)) if means_in_place(walk, kernels, size) => {
+                self.mean_in_place(walk, kernels, quotients, init)
+            }
+            _ => self.wide(walk, kernels, reduction, init),
+        }
+    }
+
     /// The mean of rows:
     ///
     /// ```text
@@ -35,15 +61,15 @@ impl<'p> Pass<'p> {
     /// for k in entries { target[indices[k], ..] += updates[k, ..] }
     /// for row in target { if counts[row] > 0 { target[row, ..] /= counts[row] + init } }
     /// ```
-    pub(super) fn mean_in_place(
+    fn mean_in_place(
         &self,
         walk: &mut Walk,
         kernels: &Kernels,
+        quotients: Quotients,
         init: bool,
     ) -> Result<(), Failure> {
-        let start = kernels.start(Reduction::Mean).expect(HAS_KERNELS);
-        let add = kernels.narrow(Reduction::Mean).expect(HAS_KERNELS);
-        let quotients = kernels.quotients().expect(HAS_KERNELS);
+        let start = kernels.start(Reduction::Sum).expect(HAS_KERNELS);
+        let add = kernels.narrow(Reduction::Sum).expect(HAS_KERNELS);
         let counts = self.counts(walk)?;
         let size = self.scattering.target.layout().size();
         match init {
@@ -61,12 +87,7 @@ impl<'p> Pass<'p> {
     /// Reduces updates with each other alone: targets that have some are set to `start` first.
     ///
     /// Rows whose updates are counted are set once, and not by each update.
-    pub(super) fn reduce_from(
-        &self,
-        walk: &mut Walk,
-        start: Set,
-        reduce: &dyn Kernel,
-    ) -> Result<(), Refused> {
+    fn reduce_from(&self, walk: &mut Walk, start: Set, reduce: &dyn Kernel) -> Result<(), Refused> {
         /// Fewest elements of a row with which counting is little work beside setting.
         const ROW: usize = threshold(8, 2);
         let rows = walk.loops.iter().any(|level| !level.reads_indices() && level.len >= ROW);
@@ -137,7 +158,8 @@ impl<'p> Pass<'p> {
         let update = 1_u32;
         let arrays = (slots, (&raw const update).cast());
         let indices = (Some(self.indices), self.policy);
-        let kernel = Plain(combine::count);
+        let kernels = reduction::of::<u32>(Reduction::Sum).ok().flatten().expect(HAS_KERNELS);
+        let kernel = kernels.narrow(Reduction::Sum).expect(HAS_KERNELS);
         // SAFETY: the loops are those over the target, but with the strides of the counts in
         // place of the target's (`Counts::loops`), the counts are borrowed exclusively, and
         // all steps in the updates are 0, so that one value serves as all of them.
@@ -168,7 +190,7 @@ impl<'p> Pass<'p> {
 
     /// Reductions that accumulate in buffers of their own and then write the target; in the target
     /// itself where no target has two updates.
-    pub(super) fn wide(
+    fn wide(
         &self,
         walk: &mut Walk,
         kernels: &Kernels,

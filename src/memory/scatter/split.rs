@@ -155,7 +155,7 @@ unsafe fn run_by_targets(run: &Run<'_>, indices: &Indices<'_>, search: bool, max
     // shares are those of this walk, and no two shares have targets in common.
     unsafe {
         if let Some(bins) = Bins::new(walk, run.kernel, run.size, threads) {
-            return run_in_bins(run, bins, threads);
+            return run_in_bins(run, bins);
         }
         // A plan that was first used on fewer threads has lists for these alone.
         let serves = |made: &&Listing| made.shares() >= threads && listing_pays(made, run, row);
@@ -178,15 +178,14 @@ unsafe fn run_by_targets(run: &Run<'_>, indices: &Indices<'_>, search: bool, max
     }
 }
 
-/// Runs `parts` parts, each into bins of its own, and then reduces these into the target, unless
+/// Runs all parts, each into bins of its own, and then reduces these into the target, unless
 /// an index is refused.
 ///
 /// # Safety
-/// The invariant of [`Run`] holds for the run, and `bins` were made for its walk, its kernel and
-/// `parts` parts.
+/// The invariant of [`Run`] holds for the run, and `bins` were made for its walk and its kernel.
 #[allow(unsafe_code)]
-unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins, parts: usize) {
-    let start = bins.start();
+unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins) {
+    let (start, parts) = (bins.start(), bins.parts);
     let binned = Run { walk: &bins.walk, selected: start, ..*run };
     // SAFETY: each part has an array of elements of the type that the kernel combines, and its
     // walk selects elements of that array (invariant of `Bins`).

@@ -1,4 +1,4 @@
-//! Loops that a chunk joins with few entries, whose lists follow each other.
+//! Gathers of few entries in each iteration: a chunk takes the entries of many iterations of the loops around.
 //!
 //! Of a transposed array, gathers along an inner axis select a few elements that lie apart, and only
 //! together with those of the loops around do they make a list that is worth a call of a kernel:

@@ -39,10 +39,10 @@ pub(super) use tiling::lines::{STREAMS, lines_in_l1};
 
 use super::strided::Layout;
 
-/// A walk, and the one over what its tiles leave, if that is something.
+/// A walk and, if a tiled loop leaves iterations that fill no tile, a second walk over these.
 pub(super) type Walks = (Walk, Option<Box<Walk>>);
 
-/// The two, one after the other.
+/// The walk, then the one over what its tiles leave, if there is one.
 pub(super) fn with_rest<'w>(
     walk: &'w Walk,
     rest: Option<&'w Walk>,

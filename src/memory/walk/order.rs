@@ -71,7 +71,8 @@ pub(in crate::memory) struct Walk {
     /// The range in `loops` of the loops over entries and of those joined with them, and the product of
     /// their lengths.
     nest: (Range<usize>, usize),
-    /// The entries of the walk of which this is one of many parts, and the bytes that it spans; else 0.
+    /// If this is a block of a larger walk: the number of all iterations of that, and of the bytes that it spans
+    /// in the selected array; else zeros.
     whole: (usize, usize),
 }
 
@@ -210,7 +211,8 @@ impl Walk {
         span(self.nest(), self.reach()).max(self.whole.1)
     }
 
-    /// This walk as a part of another one, none of whose loops is tiled yet.
+    /// This walk as a block of another one, for whose size prefetches are chosen then. None of the loops of `whole` is
+    /// tiled.
     pub(in crate::memory) fn part_of(self, whole: &Walk) -> Self {
         Walk { whole: (iterations(&whole.loops), span(&whole.loops, whole.reach())), ..self }
     }
@@ -427,9 +429,9 @@ impl<'w> SortKeys<'w> {
         SortKeys { entry_step: entry_step.unwrap_or(0), ..self }
     }
 
-    /// These keys, but where all entries select the same element, and iterations of another loop have the
-    /// next elements of the same cache lines of the updates: as if entries selected far from each other,
-    /// so that a loop is tiled and both loops run inside of it. Sums of 2 in each of a transposed
+    /// These keys; or, where all entries select the same element and another loop reads updates of the same cache
+    /// lines, keys as if entries selected far from each other: a loop is tiled then, and both run within a tile.
+    /// Sums of 2 in each of a transposed
     /// 32 x 820 x 41 x 1 `f32` 7.5 -> 1.5 ms.
     fn or_apart(self, loops: &[Loop]) -> Self {
         /// Bytes of updates from one of these iterations to the next, at most: of elements of 8 bytes, of

@@ -258,9 +258,9 @@ fn tile_matrices(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Option<
     Some(tiling)
 }
 
-/// The number of the only loop over entries, if each entry selects few elements, far from each other,
-/// which are near each other in the listed array: the loops over these then run around it, chunk by
-/// chunk, while what the chunk lists stays cached.
+/// The number of the only loop over entries, if each entry selects a few elements that lie apart in the selected
+/// array and next to each other in the listed one. The loops over these elements then run around a chunk of
+/// entries, and what the chunk lists stays cached.
 ///
 /// ```text
 /// for chunk of entries                 instead of        for k in entries

@@ -255,9 +255,9 @@ impl AddToSlots<'_> {
     }
 }
 
-/// The numbers of iterations of the outer loop and of entries that are converted together, unless each
-/// iteration has enough updates: all entries of some iterations, or of many iterations, along which updates
-/// are contiguous, some.
+/// The numbers of iterations of the outer loop and of entries that are converted together; `None` if one iteration
+/// has enough updates. Where updates are contiguous along the outer loop, these are some entries of many iterations;
+/// else all entries of a few.
 fn pieces(tile: &Tile<'_>) -> Option<[usize; 2]> {
     /// Number of iterations, and the least of those, that are converted along the outer loop.
     const ITERATIONS: usize = threshold(64, 4);

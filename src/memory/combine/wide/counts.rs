@@ -90,7 +90,7 @@ impl<'c> Counts<'c> {
 /// # Safety
 /// That of [`Kernel::run`], for a target of `u32`.
 #[allow(unsafe_code)]
-pub(in crate::memory) unsafe fn count(tile: &Tile<'_>) {
+pub(super) unsafe fn count(tile: &Tile<'_>) {
     // SAFETY: the caller's promise.
     unsafe {
         let count_one = |count: *mut u8, _: *mut u8| *count.cast::<u32>() += 1;

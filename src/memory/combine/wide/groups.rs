@@ -5,7 +5,8 @@ use std::mem::MaybeUninit;
 use smallvec::SmallVec;
 
 use super::adds::{AddToSlots, ClearSlots};
-use super::{NEAR, SHORT_ROW, SlotPlan, count, steps};
+use super::counts::count;
+use super::{NEAR, SHORT_ROW, SlotPlan, steps};
 use crate::memory::combine::kernels::Plain;
 use crate::memory::refused::Refused;
 use crate::memory::tile::Kernel;

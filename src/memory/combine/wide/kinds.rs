@@ -321,7 +321,9 @@ pub(crate) fn half<A: super::halves::Half + super::once::CombineOnce>(
         Reduction::Max => f32::NEG_INFINITY,
         Reduction::None => return None,
     };
-    let (add, add_single) = kernels::functions::<f32>(reduction)?;
+    // A mean is a sum until it is divided.
+    let added = if reduction == Reduction::Mean { Reduction::Sum } else { reduction };
+    let (add, add_single) = kernels::functions::<f32>(added)?;
     let in_f32 = Wide {
         element: size_of::<A>(),
         value: 4,

@@ -40,7 +40,7 @@ mod touched;
 
 pub(in crate::memory) use self::bits::Dense;
 use self::by_target::RowsByTarget;
-pub(in crate::memory) use self::counts::{Counts, Divide, SetCounted, count};
+pub(in crate::memory) use self::counts::{Counts, Divide, SetCounted};
 pub(in crate::memory) use self::few::fold_few;
 use self::groups::{Group, GroupBuffers};
 pub(crate) use self::integers::significant;
@@ -95,8 +95,8 @@ const NEAR: usize = threshold(64, 16);
 /// Number of elements from which on a row is worth a count of its updates, for sums in the target.
 pub(in crate::memory) const WIDE_ROW: usize = 4;
 
-/// The same for slots, which are finished row by row then: with fewer than two updates for each target, and
-/// with more. 20,000 means of 100,000 rows of 4 `f16` take 605 µs with counts and 188 without, of 12 786 and
+/// The same for slots, which are finished row by row then, with fewer than two updates for each target, and with
+/// more. 20,000 means of 100,000 rows of 4 `f16` take 605 µs with counts and 188 without, of 12 786 and
 /// 569, 100,000 of 20,000 rows of 8 419 and 555.
 const COUNTED_ROW: [usize; 2] = [threshold(16, 4), threshold(6, 4)];
 
@@ -373,8 +373,8 @@ impl SlotPlan<'_> {
         Cuts { around, blocks, bands, outer, whole, depth, width, lanes }
     }
 
-    /// The loop along which updates lie next to each other, if that is not `row`, and a group of `lanes`
-    /// lanes has all of it and `least` of `row`: else each group would read the same lines anew. Products of
+    /// The loop along which updates lie next to each other, if that is not `row`, and if a group of `lanes` lanes has
+    /// room for all of it times `least` of `row`: groups of part of it would each read the same lines. Products of
     /// 3 rows of 33,988 x 16 `f16`, which lie transposed in the target, 10.5 -> 1.5 ms.
     fn nearest_updates(&self, lanes: usize, least: usize) -> Option<usize> {
         /// The least number of lanes of `row` in a group, if that is not more.
@@ -465,8 +465,8 @@ fn evenly(len: usize, most: usize, least: usize) -> usize {
     if most < least { len.div_ceil((len / least).max(1)) } else { most.min(len) }
 }
 
-/// The largest number up to `most`, and not much less, of which that many pieces of `bytes` bytes are not
-/// a multiple of a page long, or nearly: what lies a page apart shares few sets of a cache.
+/// The largest count from seven eighths of `most` to `most` of which `count * bytes` is not near a multiple of 4 KiB,
+/// since what lies so far apart shares few sets of a cache; else `most`.
 fn off_pages(most: usize, bytes: usize) -> usize {
     const PAGE: usize = 4 << 10;
     let apart = |count: &usize| (256..PAGE - 256).contains(&(count.saturating_mul(bytes) % PAGE));

@@ -177,22 +177,24 @@ pub(super) fn fold(
 struct Sparse<'s> {
     accumulation: &'s Accumulation<'s>,
     wide: &'s Wide,
-    /// The loops over lanes: lanes that share their indices, a row, which is reduced at once; the
-    /// innermost of the others, or the longest if that is short, of which `batch` iterations are sorted
-    /// together; and all others.
+    /// The loops around all others.
     lanes: Loops,
+    /// The innermost loop but for `row`, or the longest if that is short, of which `batch` iterations are sorted
+    /// together.
     beside: Loop,
     batch: usize,
+    /// The innermost loop whose lanes share their indices, which are reduced at once.
     row: Loop,
     /// The loops over the updates of a lane, and their number.
     entries: Loops,
     count: usize,
     /// The distance in bytes from each update of a batch to the next, if it is the same.
     evenly: Option<isize>,
-    /// The number of pieces into which each row is cut, of shares of the targets of a single lane, and of
-    /// parts, which share out all of these.
+    /// The number of pieces of each row.
     pieces: usize,
+    /// The number of shares of the targets, where there is a single lane.
     shares: usize,
+    /// The number of parts, which share out all of these.
     parts: usize,
     /// The kernels for targets that have one update.
     once: Option<Once>,

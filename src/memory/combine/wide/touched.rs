@@ -121,8 +121,8 @@ impl<'t> Touched<'t> {
         self.buffers.places.push(place);
     }
 
-    /// Runs kernels over targets and updates that have no others, which need no slots: `pair` gives the
-    /// offset in bytes of a key's target, and of its update.
+    /// Runs kernels over targets with one update each, without slots. `pair` returns the offsets in bytes of a key's
+    /// target and update.
     ///
     /// # Safety
     /// That of [`push_all`](Self::push_all). All updates that were added have been accumulated, and

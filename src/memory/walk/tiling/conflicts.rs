@@ -27,7 +27,7 @@ use crate::threshold::threshold;
 /// gather selects in and those of the listed array, and those that a scatter selects in.
 const APART: [usize; 2] = [threshold(2 << 10, 64), threshold(1 << 10, 32)];
 
-/// The same for elements that a reduction loads while those before are being stored.
+/// The same for reductions, whose loads wait for stores before them whose addresses end in the same bits.
 const STORED: usize = threshold(4 << 10, 64);
 
 /// The fewest iterations of a loop in sequence, and of one of the matrices that kernels transpose.
@@ -44,8 +44,8 @@ pub(super) struct Conflict {
 }
 
 impl Conflict {
-    /// The innermost of the loops that were `chosen`, if it uses a few sets, although one of `loops`, the
-    /// same before any was moved or tiled, is in sequence in the same array.
+    /// The innermost of the `chosen` loops, if it uses few sets of a cache although another loop passes through the
+    /// same array in sequence. `loops` are the loops before they were ordered, `chosen` those after.
     pub(super) fn of(
         chosen: &[Loop],
         loops: &[Loop],

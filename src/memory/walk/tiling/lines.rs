@@ -49,8 +49,8 @@ pub(in crate::memory::walk) fn reuses_lines(loops: &[Loop], components: &[Compon
 ///
 /// Lines whose addresses differ by multiples of a power of two share a part of a cache's sets, and
 /// the rest of the cache counts as used: 100 rows, 4096 bytes apart, use as much as 100 pages do.
-/// Positions of each element's own along an axis spread over the sets; so do loops around these, unless
-/// their `conflicts` count.
+/// Where each element has its own index, what these select is taken to spread over all sets, and so are the loops
+/// around, unless `conflicts` says that the steps of these count.
 pub(super) fn selected_bytes<'a>(
     some: impl Iterator<Item = &'a Loop>,
     loops: &[Loop],

@@ -63,8 +63,8 @@ pub(super) fn tile_lists(
     None
 }
 
-/// Whether the lines that all loops select in whose steps in the listed array are less than `step` are
-/// many, of few sets of the caches, which those of a single lane fit in: 4 of 8 in lanes of a transposed
+/// Whether the loops whose steps in the listed array are less than `step` select in many lines of few sets of a
+/// cache, although the lines of a single lane fit in it: 4 of 8 in lanes of a transposed
 /// 4096 x 64 x 8 are summed in 3.2 ms lane by lane, and in 18 with 64 such lanes in turn.
 fn conflict(loops: &[Loop], step: usize, keys: SortKeys<'_>) -> bool {
     const MANY: usize = threshold(64, 4);
