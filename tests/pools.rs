@@ -179,3 +179,39 @@ fn few_targets_and_an_error() {
         }
     }
 }
+
+/// Updates that are enough for bins of some of the threads.
+#[test]
+fn bins_of_some_threads() {
+    let (targets, count) = (8_500, 340_000);
+    let indices = indices(count, targets);
+    let updates = Array1::from_iter(0..count as u32);
+    let mut expected = Array1::<u32>::ones(targets);
+    for (&index, update) in indices.iter().zip(&updates) {
+        let sum = &mut expected[index.rem_euclid(targets as i32) as usize];
+        *sum = sum.wrapping_add(*update);
+    }
+    for pool in pools([6, 8, 10]) {
+        let mut target = Array1::ones(targets);
+        pool.install(|| target.scatter_inplace(&indices, &updates, Scatter::sum(0)).unwrap());
+        assert_eq!(target, expected);
+    }
+}
+
+/// Means of so many updates that threads share their counting, of which some select nothing.
+#[test]
+fn many_counted_rows() {
+    let rows = 3;
+    let indices = indices(500_000, rows + 1).mapv(i32::abs);
+    let data = Array2::from_shape_fn((rows, 8), |(row, column)| (row + column) as f32);
+    let counts = [0, 1, 2].map(|row| indices.iter().filter(|&&index| index == row).count() as f32);
+    let expected = Array2::from_shape_fn((rows, 8), |(row, column)| {
+        (data[[row, column]] + counts[row]) / (counts[row] + 1.0)
+    });
+    let mean = Scatter::mean(0).out_of_bounds(OutOfBounds::Skip);
+    for pool in pools([1, 2, 4]) {
+        let mut target = data.clone();
+        pool.install(|| target.scatter_inplace(&indices, &1.0, mean).unwrap());
+        assert_eq!(target, expected);
+    }
+}

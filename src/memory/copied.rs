@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::parallel;
 use crate::threshold::threshold;
 
-/// The most bytes that each index selects where a copy of indices that these loops read pays; `None` where it does
-/// not. `width` is the size of an index.
+/// The most bytes that each index selects for which a copy of the indices pays; `None` if it never does. Indices have
+/// `width` bytes, and these loops read them.
 fn most_bytes(own: &[Loop], width: isize) -> Option<usize> {
     /// The most indices of a short row.
     const LONGEST: usize = threshold(32, 6);
@@ -102,10 +102,11 @@ impl Contiguous {
         let own: Loops = loops.iter().filter(|level| level.step.indices != 0).copied().collect();
         let count = iterations(&own);
         let row = (iterations(loops) / count.max(1)).saturating_mul(size);
-        if count < FEWEST || row > most_bytes(&own, indices.size() as isize)? {
+        let most = most_bytes(&own, indices.size() as isize)?;
+        if count < FEWEST || !(1..=most).contains(&row) {
             return None;
         }
-        // SAFETY: the loops are over the axes of the indices, which are plain integers.
+        // SAFETY: the loops are over the axes of the indices, or over their copy, which are plain integers.
         #[allow(unsafe_code)]
         let copy = unsafe { Self::of(loops, Copied::Indices, indices.start(), indices.size()) };
         let copy = copy.ok()?;

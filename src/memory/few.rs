@@ -49,9 +49,11 @@ pub(super) struct Few<'a> {
     listed: *mut u8,
     batches: Block,
     entries: usize,
+    /// The lanes, or the iterations that one index serves.
     lanes: Block,
-    /// The distance in bytes from each index to the next, and from each number of a tuple to the next.
+    /// The distance in bytes from each index to the next: 0 if there is one, for all lanes.
     index_step: isize,
+    /// The distance in bytes from each number of a tuple to the next.
     number_step: isize,
     /// The distance in bytes from each entry to the next in the listed array.
     place_step: isize,
@@ -175,7 +177,7 @@ impl<'a> Few<'a> {
         })
     }
 
-    /// The same for arrays of one axis each, which are entries of one element without further blocks.
+    /// The same for arrays of one axis each: entries of one element, and no other blocks.
     #[inline(always)]
     fn of_lines(
         policy: Policy,
@@ -224,7 +226,7 @@ impl<'a> Few<'a> {
         Loop { len, step: Offsets { selected, indices: 0, listed }, entries: false }
     }
 
-    /// The number of entries of all batches and lanes.
+    /// The number of entries of all batches and lanes, each with an index, or the only one.
     pub(super) fn count(&self) -> usize {
         self.batches.len * self.entries * self.lanes.len
     }
@@ -237,8 +239,8 @@ impl<'a> Few<'a> {
         Some((self.selected, Block { step, ..all }, size))
     }
 
-    /// Resolves all indices, then runs a kernel over a tile of all entries: not if an index is refused or, with
-    /// `None`, if one selects nothing.
+    /// Resolves all indices, then runs a kernel over a tile of all entries. Runs nothing if an index is refused;
+    /// returns `None` if one selects nothing.
     ///
     /// # Safety
     /// The kernel was made for elements of these arrays and rows of these steps. The arrays may be
@@ -274,7 +276,7 @@ impl<'a> Few<'a> {
         let [offsets, scratch] = &mut slots;
         let (mut offsets, mut scratch) = (Buffer::new(offsets), Buffer::new(scratch));
         // SAFETY: so many indices, with `components.len()` numbers each, are evenly spaced in their array
-        // (the invariant).
+        // (the invariant), or one is read so many times.
         let resolved = unsafe {
             let (lane, offsets, scratch) = ((0, self.index_step), &mut offsets, &mut scratch);
             self.indices.resolve_all(lane, self.count(), components, policy, offsets, scratch)
@@ -395,6 +397,12 @@ mod tests {
         assert!(takes(lanes, [&[3, 2], &[1, 2], &[1, 2]]));
         assert!(!takes(lanes, [&[3, 2], &[1, 3], &[1, 2]]));
         assert!(takes(lanes, [&[3, 3], &[1, 2], &[1, 2]]));
+        let list = Named { batches: 0, selected: &(0..1), entries: 1, lanes: false };
+        assert!(takes(list, [&[5], &[3], &[3]]));
+        assert!(!takes(list, [&[5], &[3], &[2]]));
+        assert!(!takes(list, [&[0], &[3], &[3]]));
+        assert!(!takes(Named { entries: 0, ..list }, [&[5], &[3], &[3]]));
+        assert!(!takes(Named { selected: &(0..0), ..list }, [&[5], &[3], &[3]]));
         // Indices that would have more lanes than the data.
         let wrong = Named { batches: 0, selected: &(1..2), entries: 1, lanes: true };
         assert!(!takes(wrong, [&[1, 1, 2], &[1, 2, 2], &[1, 1, 4]]));

@@ -87,8 +87,9 @@ impl<'id> Transfer<'_, 'id> {
             refusal: &refusal,
         };
         // SAFETY: the walk was made from the layouts of the transfer's arrays and of these indices by
-        // `Axes`, or for their copy by `Contiguous`, and the kernel is that of the transfer's copier, for single elements, whose type is plain
-        // if lanes are packed. The whole walk runs, so every element has been written or filled.
+        // `Axes`, or for a copy of the indices by `Contiguous`, and the kernel is that of the transfer's
+        // copier, for single elements, whose type is plain if lanes are packed. The whole walk runs, so every
+        // element has been written or filled.
         #[allow(unsafe_code)]
         unsafe {
             packed.run(&run, false);
@@ -197,9 +198,9 @@ pub(super) fn copy(
         _ if parts == 1 => Cut::WHOLE,
         _ => cut(walk, row, parts),
     };
-    // SAFETY: the walk was made from the layouts of the transfer's arrays and of these indices,
-    // by `Axes`, for their copy by `Contiguous`, or by a roll of the two arrays, and the kernel is that of the transfer's copier.
-    // Any loop of a gather may be cut (`Part`).
+    // SAFETY: the walk was made from the layouts of the transfer's arrays and of these indices by
+    // `Axes`, for a copy of the indices by `Contiguous`, or by a roll of the two arrays, and the kernel is
+    // that of the transfer's copier. Any loop of a gather may be cut (`Part`).
     #[allow(unsafe_code)]
     unsafe {
         run.run(cut);

@@ -1,6 +1,6 @@
 //! What ends a call early: an index out of bounds that the policy refuses.
 //!
-//! The parts of a call learn of it by a [`Refusal`], which all of them look at from time to time. Functions return
+//! The parts of a call note it in a [`Refusal`], which those that take long look at from time to time. Functions return
 //! [`Refused`]; which index it was, the caller finds by
 //! [`Indices::first_outside`](super::indices::Indices::first_outside).
 

@@ -209,12 +209,12 @@ impl Scattering<'_> {
             How::Fold(kernel) => [None, Some(kernel)],
             How::Reduce { kernels, reduction, init } => {
                 narrow = kernels.narrow(reduction);
-                start = if init { None } else { kernels.start(reduction) };
                 let Some(narrow) = &narrow else {
                     // SAFETY: as below.
                     #[allow(unsafe_code)]
                     return unsafe { combine::fold_few(&few, kernels, (reduction, init)) };
                 };
+                start = if init { None } else { kernels.start(reduction) };
                 [start.as_ref().map(|start| start as &dyn Kernel), Some(narrow)]
             }
         };

@@ -105,6 +105,27 @@ fn scatters() {
     scattered::<i64, i32>(&[None, Prod]);
 }
 
+/// Rows too long for their indices to be copied first.
+#[test]
+fn rows() {
+    let kind = Kind::Slices { axis: 0, batch_dims: 0 };
+    let indices = indices_of::<i64>(&[2500], 300, true);
+    let data: ArrayD<f32> = array_of(&[300, 5], 1);
+    let updates: ArrayD<f32> = array_of(&[2500, 5], 3);
+    let mode = OutOfBounds::Wrap;
+    let how = Reducing { reduction: Reduction::Max, use_init_val: true, mode: OutOfBounds::Wrap };
+    let wide = i64::to_wide(&indices);
+    let gathered = oracle::read(kind, &data, &wide, &mode).unwrap();
+    let reduced = oracle::reduce_of(kind, &data, &wide, &updates, &how).unwrap();
+    let reduced = settled(Reduction::Max, &reduced);
+    for step in STEPS {
+        let indices = column(&indices, step, &i64::MAX);
+        let output = calls::read(kind, &data.view(), &indices, mode);
+        assert_same(&output.unwrap(), &gathered);
+        calls::assert_reduced(kind, &data, &indices, &updates.view(), &how, &reduced);
+    }
+}
+
 /// An index out of bounds anywhere leaves target and output untouched, and is named.
 #[test]
 fn an_index_out_of_bounds() {

@@ -243,8 +243,9 @@ fn sorted_indices_apart() {
     let (many, rows) = (60_000, 40_000);
     let beside: Array1<i64> = (0..2 * many).map(|k| k / 2).collect();
     let apart = beside.slice(s![..;2]);
-    let data = array_of::<f32>(&[rows], 1);
-    let updates = array_of::<f32>(&[apart.len()], 2);
+    // Of rows, since indices of single elements that lie apart are copied first.
+    let data = array_of::<f32>(&[rows, 5], 1);
+    let updates = array_of::<f32>(&[apart.len(), 5], 2);
     let run = || {
         let mut target = data.clone();
         let result = target.scatter_inplace(&apart, &updates, Axis(0));

@@ -45,6 +45,18 @@ fn sums_by<I: IndexInteger + TryFrom<i64>>() {
             assert_eq!(target, expected);
             assert_eq!(data.scatter_elements_with(&narrow, &updates, sum).unwrap(), expected);
 
+            // Along elements that lie apart, in either direction.
+            for step in [3_isize, -2] {
+                let mut wide = Array1::from_elem(len * step.unsigned_abs(), 0.5);
+                let mut target = wide.slice_mut(s![..;step]);
+                target.assign(&data);
+                target.scatter_elements_inplace(&narrow, &updates, sum).unwrap();
+                assert_eq!(target, expected);
+                target.assign(&data);
+                target.scatter_elements_fold(&narrow, &updates, 0, |sum, u| *sum += u).unwrap();
+                assert_eq!(target, expected);
+            }
+
             // Lanes of their own.
             let both = |line: &Array1<f32>| stack![Axis(0), *line, -line];
             let lanes = stack![Axis(0), narrow, narrow];
@@ -83,6 +95,11 @@ fn sums_beside<I: IndexInteger + TryFrom<i64>>() {
             assert_eq!(target, sums);
             let maxima = data.scatter_elements_with(&narrow, &updates, ScatterElements::max(0));
             assert_eq!(maxima.unwrap(), extremes);
+            let mut wide = Array2::from_elem((len, 2 * width), 0.5);
+            let mut target = wide.slice_mut(s![.., ..;2]);
+            target.assign(&data);
+            target.scatter_elements_inplace(&narrow, &updates, ScatterElements::sum(0)).unwrap();
+            assert_eq!(target, sums);
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::memory::tile::{Kernel, Tile};
 use crate::threshold::threshold;
 
 /// Fewest elements of a row that is worth a call.
-const SHORT_ROW: usize = threshold(10, 3);
+const CALL_ROW: usize = threshold(10, 3);
 
 /// Combines updates with their targets by a function that the user of the crate passes.
 pub(in crate::memory) struct Fold<'f, A, U, F> {
@@ -36,7 +36,7 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
             fold(&mut *selected.cast::<A>(), &*listed.cast::<U>());
         };
         let are_slices = inner.len > 1 && [inner.selected, inner.listed] == steps;
-        if are_slices && inner.len < SHORT_ROW {
+        if are_slices && inner.len < CALL_ROW {
             // SAFETY: the caller's promise; elements of a row follow each other.
             return unsafe { short_rows::<A, U>(tile, inner.len, fold_one) };
         }

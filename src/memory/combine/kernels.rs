@@ -87,7 +87,7 @@ impl Kernels {
     }
 
     /// The kernel that combines updates with their targets, where the element type itself is what
-    /// the reduction accumulates in. Of a mean it is the sum.
+    /// the reduction accumulates in.
     pub(in crate::memory) fn narrow(&self, reduction: Reduction) -> Option<Narrow> {
         (self.narrow)(reduction)
     }

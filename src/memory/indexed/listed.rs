@@ -40,7 +40,7 @@ impl Run<'_> {
         let mut slots = [[MaybeUninit::uninit(); 1]; 4];
         let mut buffers = Buffers::new(&mut slots);
         let at = self.walk.base.after(entry, run.step).indices;
-        // Sorted indices are in bounds.
+        // An index out of bounds has an offset, too, and is refused when the parts run.
         _ = self.resolve(at, &Loop::ONCE, 1, &mut buffers);
         buffers.offsets.values()[0]
     }
@@ -56,7 +56,7 @@ impl Run<'_> {
         for number in 0..wanted {
             let entry = parallel::share(walk.entries(), wanted, number).start;
             let (at, _) = Cursor::new(nest, walk.base, entry).take(1);
-            // An index that is refused is so when the parts run; here any offset will do.
+            // As above.
             _ = self.resolve(at.indices, &Loop::ONCE, 1, &mut buffers);
         }
         let sample = buffers.offsets.values_mut();

@@ -123,7 +123,8 @@ pub(in crate::memory) enum Beside<'e> {
 ///   and as many contiguous listed elements.
 /// - All elements that the axes reach, from each offset of `beside`, and all listed elements can be
 ///   read, and written where the kernel writes them. Selected and listed elements do not overlap.
-/// - If one value is `repeated`, `listed` is a block of it ([`Repeated`](super::repeated::Repeated)) and `step.listed` is 0.
+/// - If one value is `repeated`, `listed` is a block of it ([`Repeated`](super::repeated::Repeated)), and
+///   `step.listed` is 0.
 /// - Lengths of the axes are less than 2^31, and not 0. If there are several axes, their steps are
 ///   less than 2^31 too, and `beside` is `Each(0)`.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,7 @@
 //! permutation are disjoint: one row of a cycle is moved to a buffer, each position takes the row of
 //! its source position, and the last position takes the buffered row. So every row is read once and
 //! written once. A row too long for the buffer is rotated first, by swaps of blocks, and then
-//! permuted in chunks.
+//! permuted in chunks. Fewer rows than threads, which stay where they are, are cut (`cut.rs`).
 //!
 //! Elements are moved as bytes: none is cloned or dropped, and nothing in here can panic between
 //! moving a row to the buffer and moving it back. The buffers of either pass, of all threads
@@ -43,7 +43,7 @@ const WORK_MEMORY: usize = threshold(256 << 10, 256);
 /// as well: the buffered chunk stays in L1, and work is shared among threads by chunks.
 const ROW_CHUNK: usize = threshold(16 << 10, 64);
 
-/// The same, at least: shorter chunks of rows are not shared among threads.
+/// Least size in bytes of chunks that are made only so that each part has one.
 const SHORT_CHUNK: usize = threshold(1 << 10, 16);
 
 /// Smallest size in bytes of a row that is worth moving by itself: an unshifted innermost axis of
@@ -158,8 +158,8 @@ impl RowsRoll {
 /// Largest size in bytes of dense arrays that are copied to the stack and rolled from there.
 const TINY: usize = threshold(2 << 10, 64);
 
-/// The same of arrays that are copied to work memory, since they are rolled along several axes: of long rows, and of
-/// rows of less than 256 bytes. By half of 24 squared `f32` 410 -> 190 ns, of 16 cubed `f64` 5.4 -> 1.6 µs.
+/// The same of arrays that are copied to work memory where rows change places, too: of long rows, and of rows of
+/// less than 256 bytes. By half of 24 squared `f32` 410 -> 190 ns, of 16 cubed `f64` 5.4 -> 1.6 µs.
 const SMALL: [usize; 2] = [threshold(16 << 10, 96), threshold(64 << 10, 128)];
 
 /// Rolls a small dense array from a copy, and returns whether it did; otherwise nothing has moved.
@@ -170,7 +170,7 @@ fn roll_small(array: &StridedMut<'_>, shifts: &[usize]) -> bool {
     let from = if dense.bytes() <= TINY {
         on_stack = [MaybeUninit::<u8>::uninit(); TINY];
         on_stack.as_mut_ptr().cast::<u8>()
-    } else if dense.bytes() <= small && !dense.outer_axes().is_empty() {
+    } else if dense.bytes() <= small && dense.outer_axes().iter().any(|axis| axis.shift != 0) {
         let Ok(memory) = WorkMemory::new(1, dense.bytes()) else { return false };
         on_heap = memory;
         on_heap.of(0)
@@ -179,8 +179,7 @@ fn roll_small(array: &StridedMut<'_>, shifts: &[usize]) -> bool {
     };
     let to = array.start();
     // SAFETY: the array is borrowed exclusively, is dense, and has `dense.bytes()` bytes
-    // (`DenseRoll::new`). The copy has at least as many (checked above), and does not overlap the
-    // array.
+    // (`DenseRoll::new`). The copy has room for as many (above), and does not overlap the array.
     #[allow(unsafe_code)]
     unsafe {
         to.copy_to_nonoverlapping(from, dense.bytes());
@@ -211,7 +210,8 @@ struct Roll {
     data: *mut u8,
 }
 
-// SAFETY: each part moves only the elements of its own units, selected by its number (`Roll::run`).
+// SAFETY: each part moves only the elements of its own units, selected by its number (`Roll::run`), or of its own
+// share of a row, once all parts have what they need of others (`Roll::run_cut`).
 #[allow(unsafe_code)]
 unsafe impl Sync for Roll {}
 
@@ -227,6 +227,8 @@ impl Roll {
         match self.permutes() {
             true if shift == 0 => len.min(ROW_CHUNK.div_ceil(size)) * size,
             true => len * size,
+            // Halves are swapped.
+            false if 2 * shift == len => size,
             false => shift.min(len - shift).max(1) * size,
         }
     }
@@ -239,7 +241,7 @@ impl Roll {
         let cycles_count = cycles.leaders.iter().product::<usize>();
         let chunks = if permutes && shift == 0 {
             // At least one for each part, if they are not short.
-            let least = parts.div_ceil(cycles_count).min(len * size / SHORT_CHUNK);
+            let least = parts.div_ceil(cycles_count).min(len * size / SHORT_CHUNK).min(len);
             len.div_ceil((ROW_CHUNK.min(bytes) / size).max(1)).max(least)
         } else {
             1

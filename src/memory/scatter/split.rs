@@ -87,8 +87,7 @@ fn listing_pays(listing: &Listing, run: &Run<'_>, row: usize) -> bool {
     elements || cached || rows || exceeds_caches(walk) || listing.is_contiguous()
 }
 
-/// Runs a kernel along a walk, in as many parallel parts as pay. Returns false where an index is
-/// refused.
+/// Runs a kernel along a walk, in as many parallel parts as pay.
 ///
 /// # Safety
 /// The walk is one over the layouts of `selected` and `listed` and of the indices, `selected` is

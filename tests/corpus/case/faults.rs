@@ -372,7 +372,7 @@ fn in_place<A: Value>(
 /// of both before anything moves.
 #[test]
 fn rolls_in_two_passes_move_nothing_without_memory() {
-    let before = ArrayD::from_shape_fn(IxDyn(&[4000, 3]), |at| (5 * at[0] + at[1]) as u16);
+    let before = ArrayD::from_shape_fn(IxDyn(&[40_000, 3]), |at| (5 * at[0] + at[1]) as u16);
     let rolled = before.roll([1234, 1], [0, 1]).unwrap();
     // Threads start at the first call.
     before.clone().roll_inplace([1234, 1], [0, 1]).unwrap();

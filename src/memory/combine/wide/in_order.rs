@@ -46,8 +46,8 @@ impl Kernel for InOrder {
     }
 }
 
-/// Reduces `updates` single elements of one lane, if their indices are sorted, and few repeat. Returns
-/// whether all were in bounds, and `None` if nothing was done.
+/// Reduces `updates` single elements of one lane, if their indices are sorted, and few repeat; else returns
+/// `None`, and nothing was done.
 pub(super) fn fold(
     accumulation: &Accumulation<'_>,
     run: InOrderRun,

@@ -1,9 +1,9 @@
 //! Rows that stay where they are, cut between threads as there are fewer rows than threads.
 //!
 //! ```text
-//! row    [ part 0      | part 1      | part 2      ]      up by 2
-//! kept    z y           a b           c d                 the two elements before each part, in its buffer
-//! row    [ z y 0 0 0 0 | a b 1 1 1 1 | c d 2 2 2 2 ]      once all are kept, each part moves its own
+//! row    [ a b c d e f | g h i j k l | m n o p q r ]      is rolled by 2, in three parts
+//! kept     q r           e f           k l                the elements before each part, in its buffer
+//! row    [ q r a b c d | e f g h i j | k l m n o p ]      once all are kept, each part moves its own
 //! ```
 
 use std::ops::Range;
@@ -57,7 +57,7 @@ impl Roll {
     fn keep(&self, offset: isize, part: Range<usize>, buffer: *mut u8) {
         let StridedRow { len, shift, stride, size } = self.row;
         let kept = shift.min(len - shift);
-        let from = if kept == shift { part.start + len - shift } else { part.end } % len;
+        let from = (if kept == shift { part.start + len - shift } else { part.end }) % len;
         // SAFETY: the `kept` elements before a part, or after it, are in bounds of the row, since parts are
         // longer, and nothing is written meanwhile (`run_cut`). The buffer has room for them (`can_be_cut`).
         unsafe {
