@@ -139,11 +139,8 @@ impl<'a> Few<'a> {
         // a tile's outer loop takes longer than one over entries.
         let across = row[1].len == 1 && around[1].len > count;
         let (around, row) = if across { (one, around) } else { (around, row) };
-        // For the same reason a single index is taken for as many as there are iterations around it: one of 512 rows
-        // of 64 `f32` in each of 8 blocks 400 -> 150 ns.
-        let repeats = count == 1 && (2..=ENTRIES).contains(&around[1].len);
-        let (entries_around, around) = if repeats { (around, one) } else { (one, around) };
-        let slow = around[1].len > 1 && (batches[1].len > 1 || around[1].len > 4 * count);
+        let alone = count == 1 && around[1].len <= ENTRIES;
+        let slow = around[1].len > 1 && !alone && (batches[1].len > 1 || around[1].len > 4 * count);
         if !fit || !few || slow || lens.contains(&0) || lens.len() > NUMBERS {
             return None;
         }
@@ -156,8 +153,13 @@ impl<'a> Few<'a> {
             selected: step(selected, data.size()),
             listed: step(listed, list.size()),
         };
-        let [lanes, places] =
-            if repeats { entries_around } else { [Block { len: lane.len, ..lanes[0] }, places] };
+        if alone && around[1].len > 1 {
+            // For the same reason a single index is taken for as many as there are iterations around it.
+            let steps = [steps(one), steps(row)];
+            let arrays = (selected, data, listed, list);
+            let index = (indices, numbers.step);
+            return Some(Self::of_one_index(policy, named, arrays, index, around, steps));
+        }
         Some(Few {
             policy,
             selected,
@@ -167,14 +169,43 @@ impl<'a> Few<'a> {
             listed,
             batches: Block { len: batches[0].len, ..data_batches },
             entries: entries[0].len,
-            lanes,
-            index_step: if repeats { 0 } else { all.step },
+            lanes: Block { len: lane.len, ..lanes[0] },
+            index_step: all.step,
             number_step: numbers.step,
             place_step: places.step,
             around: steps(around),
             row: steps(row),
             size: list.size(),
         })
+    }
+
+    /// One index, that serves all iterations `around` it: one of 512 rows of 64 `f32` in each of 8 blocks 400 -> 150 ns.
+    #[inline(never)]
+    fn of_one_index(
+        policy: Policy,
+        named: Named<'a>,
+        (selected, data, listed, list): (*mut u8, &'a Layout<'a>, *mut u8, &Layout<'_>),
+        (indices, number_step): (&'a Indices<'a>, isize),
+        around: [Block; 2],
+        [one, row]: [Steps; 2],
+    ) -> Self {
+        Few {
+            policy,
+            selected,
+            data,
+            along: named.selected,
+            indices,
+            listed,
+            batches: Block::ONE,
+            entries: 1,
+            lanes: around[0],
+            index_step: 0,
+            number_step,
+            place_step: around[1].step,
+            around: one,
+            row,
+            size: list.size(),
+        }
     }
 
     /// The same for arrays of one axis each: entries of one element, and no other blocks.
