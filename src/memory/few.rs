@@ -179,7 +179,8 @@ impl<'a> Few<'a> {
         })
     }
 
-    /// One index, that serves all iterations `around` it: one of 512 rows of 64 `f32` in each of 8 blocks 400 -> 150 ns.
+    /// One index, that serves all iterations `around` it: one of 512 rows of 64 `f32` in each of 8 blocks
+    /// 400 -> 150 ns.
     #[inline(never)]
     fn of_one_index(
         policy: Policy,

@@ -170,9 +170,9 @@ pub trait ScatterNdExt: AsArrayRef {
     /// reduction accumulates beside its target, as of half precision). A mean, and a
     /// reduction of half precision, needs work memory in proportion to the number of
     /// updates or to the length of the axis. Indices of one number each that are not
-    /// contiguous, and updates that lie transposed, may be copied first. A shared `ArcArray` is copied first, unless the
-    /// call returns an error; for a large one, the call takes about four times as long as
-    /// [`scatter_nd_with`](Self::scatter_nd_with).
+    /// contiguous, and updates that lie transposed, may be copied first. A shared `ArcArray`
+    /// is copied first, unless the call returns an error; for a large one, the call takes
+    /// about four times as long as [`scatter_nd_with`](Self::scatter_nd_with).
     ///
     /// # Specification
     /// ONNX ScatterND 18 and OpenVINO ScatterNDUpdate-15.
