@@ -213,9 +213,6 @@ impl PlannedScatter<'_> {
             None if scattering.target().is_empty() => return plan.check_indices(data, indices),
             None => scattering.run(plan.policy, untouched, |axes| plan.name(axes)),
         };
-        done.map_err(|failure| match failure {
-            Failure::Index => plan.first_outside(data, indices),
-            Failure::Error(error) => error,
-        })
+        done.map_err(|failure| failure.error(|| plan.first_outside(data, indices)))
     }
 }

@@ -155,18 +155,10 @@ impl<'a> Few<'a> {
         };
         if alone && around[1].len > 1 {
             // For the same reason a single index is taken for as many as there are iterations around it.
-            let steps = [steps(one), steps(row)];
-            let arrays = (selected, data, listed, list);
-            let index = (indices, numbers.step);
-            return Some(Self::of_one_index(policy, named, arrays, index, around, steps));
+            let single = Self::single(policy, named, (selected, data), indices, (listed, list));
+            return Some(single.repeated(numbers.step, around, steps(row)));
         }
         Some(Few {
-            policy,
-            selected,
-            data,
-            along: named.selected,
-            indices,
-            listed,
             batches: Block { len: batches[0].len, ..data_batches },
             entries: entries[0].len,
             lanes: Block { len: lane.len, ..lanes[0] },
@@ -175,21 +167,20 @@ impl<'a> Few<'a> {
             place_step: places.step,
             around: steps(around),
             row: steps(row),
-            size: list.size(),
+            ..Self::single(policy, named, (selected, data), indices, (listed, list))
         })
     }
 
-    /// One index, that serves all iterations `around` it: one of 512 rows of 64 `f32` in each of 8 blocks
-    /// 400 -> 150 ns.
-    #[inline(never)]
-    fn of_one_index(
+    /// A single element, and nothing around it.
+    #[inline(always)]
+    fn single(
         policy: Policy,
         named: Named<'a>,
-        (selected, data, listed, list): (*mut u8, &'a Layout<'a>, *mut u8, &Layout<'_>),
-        (indices, number_step): (&'a Indices<'a>, isize),
-        around: [Block; 2],
-        [one, row]: [Steps; 2],
+        (selected, data): Array<'a>,
+        indices: &'a Indices<'a>,
+        (listed, list): Array<'a>,
     ) -> Self {
+        let one = Steps { len: 1, selected: data.size() as isize, listed: list.size() as isize };
         Few {
             policy,
             selected,
@@ -199,14 +190,21 @@ impl<'a> Few<'a> {
             listed,
             batches: Block::ONE,
             entries: 1,
-            lanes: around[0],
+            lanes: Block::ONE,
             index_step: 0,
-            number_step,
-            place_step: around[1].step,
+            number_step: 0,
+            place_step: 0,
             around: one,
-            row,
+            row: one,
             size: list.size(),
         }
+    }
+
+    /// These, whose one index serves all iterations `around` it: one of 512 rows of 64 `f32` in each of 8 blocks
+    /// 400 -> 150 ns.
+    #[inline(never)]
+    fn repeated(self, number_step: isize, around: [Block; 2], row: Steps) -> Self {
+        Few { lanes: around[0], number_step, place_step: around[1].step, row, ..self }
     }
 
     /// The same for arrays of one axis each: entries of one element, and no other blocks.
@@ -232,23 +230,11 @@ impl<'a> Few<'a> {
         if !fit || !few || line.len == 0 {
             return None;
         }
-        let one = Steps { len: 1, selected: data.size() as isize, listed: list.size() as isize };
         Some(Few {
-            policy,
-            selected,
-            data,
-            along: named.selected,
-            indices,
-            listed,
-            batches: Block::ONE,
             entries: entries.len,
-            lanes: Block::ONE,
             index_step: entries.step,
-            number_step: 0,
             place_step: places.step,
-            around: one,
-            row: one,
-            size: list.size(),
+            ..Self::single(policy, named, (selected, data), indices, (listed, list))
         })
     }
 

@@ -44,6 +44,16 @@ pub(crate) enum Failure {
     Error(Error),
 }
 
+impl Failure {
+    /// The error that the caller sees: `first_outside` finds the index that was refused.
+    pub(crate) fn error(self, first_outside: impl FnOnce() -> Error) -> Error {
+        match self {
+            Failure::Index => first_outside(),
+            Failure::Error(error) => error,
+        }
+    }
+}
+
 impl From<Refused> for Failure {
     fn from(_: Refused) -> Self {
         Failure::Index

@@ -107,10 +107,9 @@ impl Positions {
         } else {
             reader.positions().map(|(array, gaps)| (PositionArray::Long(array), gaps))
         };
-        let (array, gaps) = made.map_err(|failure| match failure {
-            Failure::Index => indices.first_outside(Along { axis: 0, lens: each_len, tuples }),
-            Failure::Error(error) => error,
-        })?;
+        let along = Along { axis: 0, lens: each_len, tuples };
+        let (array, gaps) =
+            made.map_err(|failure| failure.error(|| indices.first_outside(along)))?;
         let (listing, counts) = (OnceLock::new(), OnceLock::new());
         Ok(Positions { array, shape, lens, policy, gaps, listing, counts })
     }

@@ -198,6 +198,13 @@ struct StridedRow {
     size: usize,
 }
 
+impl StridedRow {
+    /// The number of elements of the shorter of the two runs that change places.
+    fn shorter_run(&self) -> usize {
+        self.shift.min(self.len - self.shift)
+    }
+}
+
 /// An in-place roll ready to run.
 ///
 /// Invariant (upheld by [`roll`]): all positions of `axes` and of `row`, as offsets from `data`,
@@ -229,7 +236,7 @@ impl Roll {
             true => len * size,
             // Halves are swapped.
             false if 2 * shift == len => size,
-            false => shift.min(len - shift).max(1) * size,
+            false => self.row.shorter_run().max(1) * size,
         }
     }
 

@@ -71,8 +71,7 @@ pub(in crate::memory) struct Walk {
     /// The range in `loops` of the loops over entries and of those joined with them, and the product of
     /// their lengths.
     nest: (Range<usize>, usize),
-    /// If this is a block of a larger walk: the number of all iterations of that, and of the bytes that it spans
-    /// in the selected array; else zeros.
+    /// Of a block of a larger walk, the number of all iterations of that, and of the bytes that it spans; else 0.
     whole: (usize, usize),
 }
 
@@ -211,8 +210,7 @@ impl Walk {
         span(self.nest(), self.reach()).max(self.whole.1)
     }
 
-    /// This walk as a block of another one, for whose size prefetches are chosen then. None of the loops of `whole` is
-    /// tiled.
+    /// This walk as a block of another one, not tiled yet, for whose size prefetches are chosen then.
     pub(in crate::memory) fn part_of(self, whole: &Walk) -> Self {
         Walk { whole: (iterations(&whole.loops), span(&whole.loops, whole.reach())), ..self }
     }

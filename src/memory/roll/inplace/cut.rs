@@ -19,7 +19,7 @@ impl Roll {
     /// both halves of a row change places.
     pub(super) fn can_be_cut(&self, parts: usize) -> bool {
         let StridedRow { len, shift, size, .. } = self.row;
-        let kept = shift.min(len - shift);
+        let kept = self.row.shorter_run();
         let few = kept <= len / (4 * parts) && kept * size <= WORK_MEMORY / parts;
         few || (2 * shift == len && kept >= parts)
     }
@@ -56,7 +56,7 @@ impl Roll {
     #[allow(unsafe_code)]
     fn keep(&self, offset: isize, part: Range<usize>, buffer: *mut u8) {
         let StridedRow { len, shift, stride, size } = self.row;
-        let kept = shift.min(len - shift);
+        let kept = self.row.shorter_run();
         let from = (if kept == shift { part.start + len - shift } else { part.end }) % len;
         // SAFETY: the `kept` elements before a part, or after it, are in bounds of the row, since parts are
         // longer, and nothing is written meanwhile (`run_cut`). The buffer has room for them (`can_be_cut`).
@@ -68,8 +68,8 @@ impl Roll {
     /// Moves the elements of a part of the row, and those in the buffer, to where they belong in it.
     #[allow(unsafe_code)]
     fn move_share(&self, offset: isize, part: Range<usize>, buffer: *mut u8) {
-        let StridedRow { len, shift, stride, size } = self.row;
-        let kept = shift.min(len - shift);
+        let StridedRow { shift, stride, size, .. } = self.row;
+        let kept = self.row.shorter_run();
         let (first, rest, packed) = (self.at(offset, part.start), part.len() - kept, size as isize);
         let end = |elements: usize| self.at(offset, part.start + elements);
         // SAFETY: the elements are in bounds of the row and this part's alone, and those that leave it are in the
