@@ -78,8 +78,8 @@ pub enum Error {
     /// allow.
     #[error(
         "batch_dims {batch_dims} is out of range for data of rank {data_rank} and indices of rank \
-         {indices_rank} (expected {}..={})",
-        -(*.indices_rank as i128), (*.data_rank).min(*.indices_rank)
+         {indices_rank} (expected {})",
+        BatchDims { most: (*.data_rank).min(*.indices_rank), rank: *.indices_rank }
     )]
     BatchDimsOutOfRange {
         /// `batch_dims` as it was given.
@@ -210,8 +210,11 @@ pub enum Error {
     /// where the last axis of indices holds tuples.
     #[error(
         "batch_dims {batch_dims} is out of range for data of rank {data_rank} and indices of rank \
-         {indices_rank}, whose last axis holds tuples (expected {}..={})",
-        -(*.indices_rank as i128), (*.data_rank).min(.indices_rank.saturating_sub(1))
+         {indices_rank}, whose last axis holds tuples (expected {})",
+        BatchDims {
+            most: (*.data_rank).min(.indices_rank.saturating_sub(1)),
+            rank: *.indices_rank,
+        }
     )]
     TupleBatchDimsOutOfRange {
         /// `batch_dims` as it was given.
@@ -283,7 +286,7 @@ pub enum Error {
     /// The reduction is not defined for the element type: the mean of `bool`, the
     /// minimum of complex numbers, every reduction of a type that is not a
     /// [`ReduceElement`](crate::ReduceElement).
-    #[error("reduction {reduction} is not defined for elements of type {element}{}", Feature(.element))]
+    #[error("reduction {reduction} is not defined for elements of type {element}{}", Feature(.element, *.reduction))]
     UnsupportedReduction {
         /// The reduction of the call.
         reduction: crate::Reduction,
@@ -297,13 +300,16 @@ pub enum Error {
     SkipInGather,
 
     /// A string that is not the name of a reduction.
-    #[error("unknown reduction {0:?} (expected none, sum, sub, prod, min, max or mean)")]
+    #[error(
+        "unknown reduction {0:?} (expected none, sum or add, sub, prod or mul, min, max or mean)"
+    )]
     UnknownReduction(String),
 
-    /// The result has more elements or bytes than an array can have.
-    #[error("a result of shape {shape:?} with elements of {element_size} bytes is too large")]
+    /// The result, or the updates that one value stands for, would have more elements or bytes than an
+    /// array can have.
+    #[error("an array of shape {shape:?} with elements of {element_size} bytes is too large")]
     SizeOverflow {
-        /// The shape of the result.
+        /// The shape that the array would have.
         shape: Vec<usize>,
         /// The size of one element in bytes.
         element_size: usize,
@@ -342,16 +348,21 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// The feature without which a type has no reductions.
-struct Feature<'t>(&'t str);
+/// The feature without which a type does not have this reduction.
+struct Feature<'t>(&'t str, crate::Reduction);
 
 impl fmt::Display for Feature<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use crate::Reduction::{Max, Min};
+        let Feature(element, reduction) = *self;
+        let complex = element.starts_with("num_complex::")
+            && ["<f32>", "<f64>"].iter().any(|of| element.ends_with(of))
+            && !matches!(reduction, Min | Max);
         let features = [
-            ("half::", "half", cfg!(feature = "half")),
-            ("num_complex::", "num-complex", cfg!(feature = "num-complex")),
+            (element.starts_with("half::"), "half", cfg!(feature = "half")),
+            (complex, "num-complex", cfg!(feature = "num-complex")),
         ];
-        match features.iter().find(|(path, _, on)| self.0.starts_with(path) && !on) {
+        match features.iter().find(|(of_feature, _, on)| *of_feature && !on) {
             Some((_, name, _)) => write!(f, " without the feature `{name}` of opkernels"),
             None => Ok(()),
         }
@@ -361,6 +372,22 @@ impl fmt::Display for Feature<'_> {
 /// The length of an axis; 0 where there is none, in an error that the crate has not made.
 fn length(shape: &[usize], axis: usize) -> usize {
     shape.get(axis).copied().unwrap_or(0)
+}
+
+/// What `batch_dims` may be: up to `most`, or as many counted back from `rank`.
+struct BatchDims {
+    most: usize,
+    rank: usize,
+}
+
+impl fmt::Display for BatchDims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (most, rank) = (self.most as i128, self.rank as i128);
+        match most >= rank - 1 {
+            true => write!(f, "{}..={most}", -rank),
+            false => write!(f, "0..={most}, or {}..={}", -rank, most - rank),
+        }
+    }
 }
 
 struct TupleLengths(usize);

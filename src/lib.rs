@@ -60,7 +60,8 @@
 //! whose rows are not contiguous, as those of a transposed one: a roll, or a call whose
 //! indices select about as many elements as they have or more, may work in a copy
 //! (reductions that accumulate beside the target, of half precision and some means,
-//! from a quarter as many on).
+//! from a quarter as many on). Many indices that are not contiguous, as a column of a table,
+//! and updates that lie transposed, may be copied first.
 //!
 //! - An axis is an [`Axis`](ndarray::Axis) or an integer; a negative one counts
 //!   from the last axis.

@@ -24,7 +24,7 @@ pub trait AsArrayRef: Sealed {
 ///
 /// Implemented for [`ArrayBase`] with writable storage and for [`ArrayRef`],
 /// and sealed like [`AsArrayRef`]. A shared `ArcArray` and a borrowed `CowArray`
-/// are copied first, unless the call returns an error. That copy is made by ndarray, in memory
+/// are copied first, unless an argument is refused. That copy is made by ndarray, in memory
 /// without advice to use huge pages, so for large arrays the form that returns a new array is
 /// faster; and if the system refuses that memory, the process ends.
 pub trait AsArrayMut: AsArrayRef {

@@ -77,7 +77,7 @@ where
             return Ok(());
         }
     }
-    let (target, untouched) = plan.unshared(target, indices)?;
+    let (target, untouched) = plan.unshared(target, indices, updates)?;
     PlannedScatter { plan, indices, untouched }.combine(target, updates, kernels, combining)
 }
 
@@ -100,7 +100,7 @@ where
     let plan = &attributes.plan(shape, indices, updates.shape());
     let plan = plan.as_ref().map_err(Error::clone)?;
     let indices = &plan.of_rows(indices);
-    let (target, untouched) = plan.unshared(target, indices)?;
+    let (target, untouched) = plan.unshared(target, indices, updates)?;
     let folding = Folding::new(fold);
     let scatter = PlannedScatter { plan, indices, untouched };
     match plan.broadcast_single(target.shape(), indices, updates)? {
@@ -118,15 +118,18 @@ impl Plan {
     }
 
     /// The target to write to, and whether an error must still leave it untouched. If the target
-    /// may be shared, indices are checked before it is copied: an error must not cost a copy.
-    fn unshared<'t, T: AsArrayMut + ?Sized>(
+    /// may be shared, indices and updates are checked before it is copied: an error must not cost a copy.
+    fn unshared<'t, T: AsArrayMut + ?Sized, V, U: Dimension>(
         &self,
         target: &'t mut T,
         indices: &Indices<'_>,
+        updates: &ArrayView<'_, V, U>,
     ) -> Result<(&'t mut ArrayOf<T>, bool)> {
         let checked = target.may_be_shared();
         if checked {
-            self.check_indices(target.as_array().shape(), indices)?;
+            let shape = target.as_array().shape();
+            self.check_indices(shape, indices)?;
+            self.broadcast_single(shape, indices, updates)?;
         }
         Ok((target.as_array_mut(), !checked))
     }

@@ -38,11 +38,11 @@ use crate::memory::{Indices, Lens, Positions, Viewed};
 ///
 /// # Memory
 /// 4 bytes for each number of an index; 8 where an axis is longer than
-/// 4,294,967,295. Indices that repeat along axes by a stride of 0, or (of more than 1024)
-/// along all of their last axes, are stored once. The first scatter that runs on several threads adds
-/// 8 bytes for each index, the lists of each thread's updates; the first mean of
-/// rows, some reductions of half precision and [`counts`](Self::counts) add 4 bytes
-/// for each target. A clone is a reference to all of this memory.
+/// 4,294,967,295. Indices of one number that repeat along axes by a stride of 0, or (contiguous ones,
+/// more than 1024, in rows of eight or more) along all of their last axes, are stored once. The first
+/// scatter that runs on several threads adds 8 bytes for each index, the lists of each thread's updates;
+/// the first mean of rows, reduction of rows without initial values, some reductions of half precision and
+/// [`counts`](Self::counts) add 4 bytes for each target. A clone is a reference to all of this memory.
 ///
 /// # Examples
 /// ```

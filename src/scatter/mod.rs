@@ -188,7 +188,7 @@ pub trait ScatterExt: AsArrayRef {
     /// reduction of half precision, needs work memory in proportion to the number of
     /// updates or to the length of the axis. Indices that are not contiguous, as columns of
     /// a table, may be copied first; so may updates that lie transposed, in a scatter to a
-    /// list. A shared `ArcArray` is copied first, unless the call returns an error; for a
+    /// list. A shared `ArcArray` is copied first, unless an argument is refused; for a
     /// large one, the call takes about four times as long as
     /// [`scatter_with`](Self::scatter_with).
     ///

@@ -181,7 +181,7 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// to the length of the axis. Lanes that lie apart, as in a transposed array, may
     /// be packed in work memory of at most half of the last-level cache for each
     /// thread, and indices that are not contiguous, as columns of a table, copied first. A
-    /// shared `ArcArray` is copied first, unless the call returns an error; for a large one,
+    /// shared `ArcArray` is copied first, unless an argument is refused; for a large one,
     /// the call takes about four times as long as
     /// [`scatter_elements_with`](Self::scatter_elements_with).
     ///

@@ -171,7 +171,7 @@ pub trait ScatterNdExt: AsArrayRef {
     /// reduction of half precision, needs work memory in proportion to the number of
     /// updates or to the length of the axis. Indices of one number each that are not
     /// contiguous, and updates that lie transposed, may be copied first. A shared `ArcArray`
-    /// is copied first, unless the call returns an error; for a large one, the call takes
+    /// is copied first, unless an argument is refused; for a large one, the call takes
     /// about four times as long as [`scatter_nd_with`](Self::scatter_nd_with).
     ///
     /// # Specification

@@ -1,6 +1,6 @@
 //! What errors say, and names that mean no reduction.
 
-use ndarray::{Array1, Array2, ArrayD, arr0, array};
+use ndarray::{Array1, Array2, Array3, ArrayD, arr0, array};
 use opkernels::{
     Error, Gather, GatherExt, OutOfBounds, Reduction, RollExt, ScatterElements, ScatterElementsExt,
 };
@@ -41,6 +41,12 @@ fn of_arguments(table: &mut Table) {
         table,
         block.gather_with(&[0], Gather::along(0).batch_dims(-2)),
         "batch_dims -2 is out of range for data of rank 2 and indices of rank 1 (expected -1..=1)",
+    );
+    says(
+        table,
+        line.gather_with(&Array3::<i64>::zeros((1, 1, 1)), Gather::along(0).batch_dims(-1)),
+        "batch_dims -1 is out of range for data of rank 1 and indices of rank 3 (expected 0..=1, or \
+         -3..=-2)",
     );
     says(
         table,
