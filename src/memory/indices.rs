@@ -23,6 +23,8 @@ use smallvec::SmallVec;
 
 pub(super) use sums::{add, add_ramp};
 
+use elements::{Elements, Width};
+
 use super::plan::{Listing, Positions};
 use super::strided::{Layout, Strided};
 use super::walk::{
@@ -62,8 +64,7 @@ pub(crate) struct Along<'a> {
 /// The functions for one integer type of indices, with the type erased.
 #[derive(Debug, Clone, Copy)]
 pub struct IndexKind {
-    /// Size of an index in bytes.
-    size: usize,
+    width: Width,
     /// Returns the identity of the integer type; a function, since it is not known to constants.
     element: fn() -> TypeId,
     resolve: unsafe fn(Lane, &Component, Policy, &mut [MaybeUninit<isize>]) -> bool,
@@ -72,13 +73,13 @@ pub struct IndexKind {
     all_sorted: unsafe fn(Lane, usize) -> bool,
     repeats: unsafe fn(Lane, usize, (usize, isize), [usize; 2]) -> bool,
     value: unsafe fn(*const u8) -> i128,
-    width: Option<elements::Width>,
+    widen: elements::WidenFn,
 }
 
 impl IndexKind {
     pub(crate) const fn of<I: Meaning>() -> Self {
         IndexKind {
-            size: size_of::<I>(),
+            width: Width::of::<I>(),
             element: TypeId::of::<I>,
             resolve: resolve::resolve::<I>,
             all_inside: resolve::all_inside::<I>,
@@ -86,7 +87,7 @@ impl IndexKind {
             all_sorted: resolve::all_sorted::<I>,
             repeats: resolve::repeats::<I>,
             value: resolve::value::<I>,
-            width: elements::Width::of::<I>(),
+            widen: resolve::widen::<I>,
         }
     }
 }
@@ -127,7 +128,7 @@ impl<'a> Indices<'a> {
     #[allow(unsafe_code)]
     pub(super) unsafe fn packed<'m>(&self, start: *const u8, len: &'m [usize; 1]) -> Indices<'m> {
         // SAFETY: the caller's promise.
-        let array = unsafe { Strided::contiguous(start, len, self.kind.size) };
+        let array = unsafe { Strided::contiguous(start, len, self.size()) };
         Indices { array, kind: self.kind, positions: None, sorted: false }
     }
 
@@ -142,6 +143,26 @@ impl<'a> Indices<'a> {
         unsafe {
             (self.kind.repeats)(lane, run.len, lanes, part)
         }
+    }
+
+    /// Calls `visit` with elements whose indices are of this array and of its integer type, or with pieces of
+    /// them whose indices are [widened](Elements::widened). Listed elements have `size` bytes.
+    ///
+    /// # Safety
+    /// The invariant of [`Elements`] holds, for indices of any width.
+    #[allow(unsafe_code)]
+    #[inline]
+    pub(super) unsafe fn visit_widened(
+        &self,
+        elements: Elements<'_>,
+        size: usize,
+        visit: impl Fn(&Elements<'_>) -> bool,
+    ) -> bool {
+        if !self.width().is_narrow() {
+            return visit(&elements);
+        }
+        // SAFETY: the caller's promise; `widen` is of the type of the indices.
+        unsafe { elements.widened(size, self.kind.widen, visit) }
     }
 
     /// The value of the index `offset` bytes after the first.
@@ -184,7 +205,7 @@ impl<'a> Indices<'a> {
     fn is_one_loop(&self, walk: &Walk) -> bool {
         let [entries] = walk.nest() else { return false };
         entries.entries
-            && entries.step.indices == self.kind.size as isize
+            && entries.step.indices == self.size() as isize
             && entries.len * walk.components.len() == self.layout().len()
             && walk.base.indices == 0
     }
@@ -213,7 +234,12 @@ impl<'a> Indices<'a> {
 
     /// Size of an index in bytes.
     pub(super) fn size(&self) -> usize {
-        self.kind.size
+        self.kind.width.size
+    }
+
+    /// The integer type of the indices.
+    pub(super) fn width(&self) -> Width {
+        self.kind.width
     }
 
     /// Address of the first index.
@@ -259,9 +285,9 @@ impl<'a> Indices<'a> {
         if few || width < MIN_WIDTH || !layout.is_dense() || self.positions.is_some() {
             return self;
         }
-        let row_bytes = width * self.kind.size;
+        let row_bytes = width * self.size();
         let is_same = |row_number: usize| {
-            let lane = self.lane((row_number * row_bytes) as isize, self.kind.size as isize);
+            let lane = self.lane((row_number * row_bytes) as isize, self.size() as isize);
             // SAFETY: the rows are contiguous in the array (`is_dense`), and none is empty
             // (`MIN_WIDTH`).
             #[allow(unsafe_code)]
@@ -308,7 +334,7 @@ impl<'a> Indices<'a> {
         let own = |axis: usize| layout.shape()[axis] <= 1 || layout.stride(axis) != 0;
         let count = layout.len();
         count >= MANY
-            && count.saturating_mul(self.kind.size) >= target_bytes.saturating_mul(4)
+            && count.saturating_mul(self.size()) >= target_bytes.saturating_mul(4)
             && self.positions.is_none()
             && (0..layout.shape().len()).all(own)
     }
@@ -364,7 +390,7 @@ impl<'a> Indices<'a> {
         };
         let outside = AtomicBool::new(false);
         let indices = (iterations(around) * run.len).saturating_mul(components.len());
-        let parts = parallel::parts(Cost::of_looking(indices.saturating_mul(self.kind.size)));
+        let parts = parallel::parts(Cost::of_looking(indices.saturating_mul(self.size())));
         let over_lanes = iterations(around) >= parts;
         parallel::run(parts, &|part| {
             let whole = if over_lanes { iterations(around) } else { run.len };

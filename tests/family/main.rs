@@ -9,6 +9,7 @@ mod folds;
 mod forms;
 mod formulas;
 mod gaps;
+mod narrow;
 mod nothing;
 mod onnx;
 mod packed;

@@ -4,7 +4,7 @@ use super::rows::{self, Combine, TARGETS_AHEAD};
 use crate::memory::copy::repeat;
 use crate::memory::cpu;
 use crate::memory::indices::axis::Unsigned;
-use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Width};
+use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements};
 use crate::memory::strided::Strided;
 use crate::memory::tile::{Kernel, Places, Planned, Tile};
 
@@ -189,9 +189,10 @@ pub(super) unsafe fn apply_singly<A: Copy, U: Copy>(
 ) -> bool {
     // SAFETY: the caller's promise. Unsigned integers have the size of signed ones.
     unsafe {
-        match elements.width {
-            Width::I32 | Width::U32 => apply_by::<u32, A, U>(elements, combine),
-            Width::I64 | Width::U64 => apply_by::<u64, A, U>(elements, combine),
+        match elements.width.size {
+            4 => apply_by::<u32, A, U>(elements, combine),
+            8 => apply_by::<u64, A, U>(elements, combine),
+            _ => unreachable!("narrow indices are widened first"),
         }
     }
 }

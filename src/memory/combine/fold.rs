@@ -7,7 +7,7 @@ use super::apply::{elements, short_rows};
 use super::rows::TARGETS_AHEAD;
 use crate::memory::cpu;
 use crate::memory::indices::axis::Unsigned;
-use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Single, Width};
+use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Single};
 use crate::memory::tile::{Kernel, Tile};
 use crate::threshold::threshold;
 
@@ -70,9 +70,10 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
     unsafe fn run_single(&self, elements: &Elements<'_>) -> bool {
         // SAFETY: the caller's promise. Unsigned integers have the size of signed ones.
         unsafe {
-            match elements.width {
-                Width::I32 | Width::U32 => self.run_by::<u32>(elements),
-                Width::I64 | Width::U64 => self.run_by::<u64>(elements),
+            match elements.width.size {
+                4 => self.run_by::<u32>(elements),
+                8 => self.run_by::<u64>(elements),
+                _ => unreachable!("narrow indices are widened first"),
             }
         }
     }

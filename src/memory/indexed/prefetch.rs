@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::Run;
 use crate::memory::cpu::{LINE, STREAM, of_caches};
-use crate::memory::indices::elements::{Ahead, BLOCK, Prefetch, Width};
+use crate::memory::indices::elements::{Ahead, BLOCK, Prefetch};
 use crate::memory::indices::short_runs::Joined;
 use crate::memory::walk::{Loop, Offsets};
 use crate::threshold::threshold;
@@ -36,19 +36,19 @@ const CONTIGUOUS: Offsets =
 
 impl Run<'_> {
     /// What is prefetched while single elements of a nest are used, whose innermost loops may be `joined`.
-    pub(super) fn prefetch(&self, nest: &[Loop], joined: Option<Joined>, width: Width) -> Prefetch {
+    pub(super) fn prefetch(&self, nest: &[Loop], joined: Option<Joined>) -> Prefetch {
         let sampled =
             LazyCell::new(|| self.indices.is_some_and(|indices| indices.begin_sorted(self.walk)));
         let sorted = || *sampled;
         let lanes = if joined.is_none() { self.next_lane(nest, sorted) } else { None };
         if let Some((selected, next_lane)) = lanes {
-            let lists = self.same_place(nest, width).unwrap_or(CONTIGUOUS);
+            let lists = self.same_place(nest).unwrap_or(CONTIGUOUS);
             let lists = Some(Offsets { selected, ..lists });
             return Prefetch { selected: Ahead::Never, lists, next_lane };
         }
         Prefetch {
             selected: self.selected_ahead(sorted),
-            lists: self.lists_ahead(nest, joined, width, sorted),
+            lists: self.lists_ahead(nest, joined, sorted),
             next_lane: 0,
         }
     }
@@ -101,13 +101,12 @@ impl Run<'_> {
         &self,
         nest: &[Loop],
         joined: Option<Joined>,
-        width: Width,
         sorted: impl Fn() -> bool,
     ) -> Option<Offsets> {
         if !self.walk.is_long() {
             return None;
         }
-        let same_place = if joined.is_none() { self.same_place(nest, width) } else { None };
+        let same_place = if joined.is_none() { self.same_place(nest) } else { None };
         if same_place.is_some() {
             return same_place;
         }
@@ -119,9 +118,9 @@ impl Run<'_> {
     }
 
     /// The distance to the same place of a lane further on, for lanes whose indices lie apart.
-    fn same_place(&self, nest: &[Loop], width: Width) -> Option<Offsets> {
+    fn same_place(&self, nest: &[Loop]) -> Option<Offsets> {
         let [.., around, run] = nest else { return None };
-        let (bytes, step) = (run.len * width.size(), around.step);
+        let (bytes, step) = (run.len * self.indices?.size(), around.step);
         // Tuples are prefetched as one list (`tuples`).
         let one_axis = self.walk.components.len() == 1;
         let apart = step.indices != 0 && step.indices != bytes as isize;

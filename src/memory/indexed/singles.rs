@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::{Part, Run};
 use crate::index::Policy;
-use crate::memory::indices::CHUNK;
-use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Single, Width};
+use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Single};
 use crate::memory::indices::repeated::{LARGEST, Repeated};
 use crate::memory::indices::short_runs::{Joined, ShortRuns};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 use crate::memory::indices::tuples;
+use crate::memory::indices::{CHUNK, Indices};
 use crate::memory::tile::are_dense;
 use crate::memory::walk::{Cursor, Loop, Offsets};
 use crate::parallel;
@@ -34,11 +34,12 @@ const FEWEST_EVEN: usize = threshold(96, 4);
 /// sums of `bf16` in each of 80 of 160 lanes take 0.28 ms so, and 0.34 chunk by chunk.
 const FEWEST_BESIDE: usize = threshold(16, 4);
 
+/// Fewest indices of one or two bytes of a run, which are widened run by run unless runs follow each other.
+const FEWEST_NARROW: usize = threshold(64, 5);
+
 /// A kernel for single elements, and how it reads the indices of a nest.
 pub(super) struct SingleKernel {
     single: Single,
-    /// The integer type as which indices are read.
-    width: Width,
     /// The innermost loops whose runs make one lane, if they do and no run is divided.
     joined: Option<Joined>,
 }
@@ -74,19 +75,21 @@ impl Run<'_> {
             let (first, len) = joined.map_or((nest.len() - 1, run.len), |it| (it.first, it.run));
             first < 2 || nest[first - 1].len * len >= FEWEST_EVEN
         };
-        let (width, joined) = match &self.walk.components[..] {
-            [axis] => {
-                let width = indices.single_width(axis, run.step.indices)?;
-                let joined = Joined::of(nest, width).filter(|it| are_whole(entries, it.run));
-                (is_copied || combines(joined.is_some())).then_some((width, joined))
+        let joined = match &self.walk.components[..] {
+            [axis] if indices.serve_singles(axis, run.step.indices) => {
+                let joined = Joined::of(nest, indices.size());
+                let joined = joined.filter(|it| are_whole(entries, it.run));
+                let long =
+                    joined.is_some() || run.len >= FEWEST_NARROW || !indices.width().is_narrow();
+                (long && (is_copied || combines(joined.is_some()))).then_some(joined)
             }
             #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
             axes if run.len >= FEWEST_TUPLES && run.step.selected == 0 && is_copied => {
-                indices.tuple_width(run.step.indices, axes).map(|width| (width, None))
+                indices.serve_tuples(run.step.indices, axes).then_some(None)
             }
             _ => None,
         }?;
-        long(joined).then_some(SingleKernel { single, width, joined })
+        long(joined).then_some(SingleKernel { single, joined })
     }
 
     /// Whether this is a walk over many single elements whose listed elements are contiguous, or one
@@ -137,7 +140,7 @@ impl Run<'_> {
     #[inline(never)]
     pub(super) fn run_singles(
         &self,
-        SingleKernel { single, width, joined }: SingleKernel,
+        SingleKernel { single, joined }: SingleKernel,
         nest: &[Loop],
         base: Offsets,
         entries: Range<usize>,
@@ -155,7 +158,7 @@ impl Run<'_> {
         // What all lanes have in common, with the starts of the arrays.
         let elements = Elements {
             indices: indices.start().wrapping_offset(axes[0].at),
-            width,
+            width: indices.width(),
             count: 0,
             lanes: 0,
             step: Offsets::ZERO,
@@ -167,7 +170,7 @@ impl Run<'_> {
             selected: self.selected,
             listed: repeated.as_ref().map_or(self.listed, |value| value.start().cast_mut()),
             repeated: repeated.is_some(),
-            prefetch: self.prefetch(nest, joined, width),
+            prefetch: self.prefetch(nest, joined),
         };
         // Whole runs are lanes, several of which are run at a time.
         let lanes = joined.or_else(|| match nest {
@@ -187,7 +190,12 @@ impl Run<'_> {
                 (Some(_), Some(_)) => (1, Offsets::ZERO, taken * run),
                 (Some(it), None) => (taken, around[it.first - 1].step, run),
             };
-            if !self.run_lanes(Elements { lanes, step, count, ..elements }, at) {
+            if !self.run_lanes(
+                indices,
+                single.size,
+                Elements { lanes, step, count, ..elements },
+                at,
+            ) {
                 break;
             }
             left -= taken * run;
@@ -196,13 +204,19 @@ impl Run<'_> {
         entries.len() - left
     }
 
-    /// Runs the kernel over lanes that begin at this distance from those of `elements`. Returns false
-    /// if an index is out of bounds.
+    /// Runs the kernel over lanes of these indices that begin at this distance from those of `elements`,
+    /// of listed elements of `size` bytes. Returns false if an index is out of bounds.
     #[inline]
-    fn run_lanes(&self, elements: Elements<'_>, at: Offsets) -> bool {
-        let Elements { indices, selected, listed, repeated, .. } = elements;
+    fn run_lanes(
+        &self,
+        indices: &Indices<'_>,
+        size: usize,
+        elements: Elements<'_>,
+        at: Offsets,
+    ) -> bool {
+        let Elements { selected, listed, repeated, .. } = elements;
         let lanes = Elements {
-            indices: indices.wrapping_offset(at.indices),
+            indices: elements.indices.wrapping_offset(at.indices),
             selected: selected.wrapping_offset(at.selected),
             listed: if repeated { listed } else { listed.wrapping_offset(at.listed) },
             ..elements
@@ -213,7 +227,7 @@ impl Run<'_> {
         #[allow(unsafe_code)]
         let inside = unsafe {
             match lanes.axes {
-                [_] => self.kernel.run_single(&lanes),
+                [_] => indices.visit_widened(lanes, size, |lanes| self.kernel.run_single(lanes)),
                 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
                 _ => (self.kernel.single())
                     .is_some_and(|single| tuples::copy(&lanes, &single, self.policy)),

@@ -12,6 +12,8 @@
 //! axis and used at once, as in a hand-written loop. From the first index of a block on that is
 //! negative or out of bounds, the rest of the block is resolved to positions before it is used.
 
+use std::mem::MaybeUninit;
+
 use super::Indices;
 use super::axis::{Axis, Unsigned};
 use super::short_runs::ShortRuns;
@@ -22,6 +24,9 @@ use crate::threshold::threshold;
 
 /// Number of indices between two prefetches, and the most indices of a block of [`ShortRuns`].
 pub(in crate::memory) const BLOCK: usize = threshold(64, 8);
+
+/// The most indices that are widened at a time.
+const WIDENED: usize = threshold(1024, 16);
 
 /// What a kernel does with single elements whose indices it resolves itself
 /// ([`Kernel::run_single`](crate::memory::tile::Kernel::run_single)).
@@ -65,35 +70,32 @@ impl Action {
 /// The invariant of [`Elements`] holds, for elements of the size that the function was made for.
 pub(in crate::memory) type SingleFn = unsafe fn(&Elements<'_>) -> bool;
 
-/// The integer type as which the numbers of indices are read.
+/// The integer type of indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::memory) enum Width {
-    I32,
-    U32,
-    I64,
-    U64,
+pub(in crate::memory) struct Width {
+    /// Size in bytes.
+    pub(in crate::memory) size: usize,
+    pub(in crate::memory) signed: bool,
 }
 
 impl Width {
-    /// The variant for an index type, if it has 4 or 8 bytes.
-    pub(super) const fn of<I: Meaning>() -> Option<Self> {
-        match (size_of::<I>(), I::SIGNED) {
-            (4, true) => Some(Width::I32),
-            (4, false) => Some(Width::U32),
-            (8, true) => Some(Width::I64),
-            (8, false) => Some(Width::U64),
-            _ => None,
-        }
+    /// That of an index type.
+    pub(in crate::memory) const fn of<I: Meaning>() -> Self {
+        Width { size: size_of::<I>(), signed: I::SIGNED }
     }
 
-    /// Size in bytes.
-    pub(in crate::memory) fn size(self) -> usize {
-        match self {
-            Width::I32 | Width::U32 => 4,
-            Width::I64 | Width::U64 => 8,
-        }
+    /// Whether kernels read such indices only once they are [widened](Elements::widened).
+    pub(in crate::memory) fn is_narrow(self) -> bool {
+        self.size < size_of::<u32>()
     }
 }
+
+/// Writes indices as integers of four bytes: contiguous ones from this address on, one to each slot.
+///
+/// # Safety
+/// As many indices as there are slots can be read, of the type that the function was made for, which has
+/// no more than four bytes.
+pub(super) type WidenFn = unsafe fn(*const u8, &mut [MaybeUninit<u32>]);
 
 /// The offset in bytes at which index number `k` of a lane selects, in addition to that of its
 /// position along the axis.
@@ -120,7 +122,7 @@ pub(in crate::memory) enum Beside<'e> {
 ///
 /// Invariant (upheld by the constructor's caller):
 /// - Each lane has `count` contiguous indices, each of an integer of `width` for each of the axes,
-///   and as many contiguous listed elements.
+///   and as many contiguous listed elements. Where a kernel runs, `width` has 4 or 8 bytes.
 /// - All elements that the axes reach, from each offset of `beside`, and all listed elements can be
 ///   read, and written where the kernel writes them. Selected and listed elements do not overlap.
 /// - If one value is `repeated`, `listed` is a block of it ([`Repeated`](super::repeated::Repeated)), and
@@ -179,13 +181,12 @@ pub(in crate::memory) enum Ahead {
 }
 
 impl Indices<'_> {
-    /// The integer type as which to read indices, if they can be those of [`Elements`]: contiguous
-    /// (`step` is the distance in bytes from one to the next), along an axis that is short enough.
-    pub(in crate::memory) fn single_width(&self, axis: &Component, step: isize) -> Option<Width> {
-        let dense = step == self.kind.size as isize;
+    /// Whether indices can be those of [`Elements`]: contiguous (`step` is the distance in bytes from one
+    /// to the next), along an axis that is short enough.
+    pub(in crate::memory) fn serve_singles(&self, axis: &Component, step: isize) -> bool {
         // Then a negative index, read as an unsigned integer, is out of bounds.
         let small = i32::try_from(axis.len).is_ok();
-        self.kind.width.filter(|_| dense && small && axis.len > 0)
+        step == self.size() as isize && small && axis.len > 0
     }
 }
 
@@ -199,9 +200,10 @@ pub(in crate::memory) unsafe fn copy<const N: usize, const GATHER: bool>(
 ) -> bool {
     // SAFETY: the caller's promise. Unsigned integers have the size of signed ones.
     unsafe {
-        match elements.width {
-            Width::I32 | Width::U32 => copy_by::<u32, N, GATHER>(elements),
-            Width::I64 | Width::U64 => copy_by::<u64, N, GATHER>(elements),
+        match elements.width.size {
+            4 => copy_by::<u32, N, GATHER>(elements),
+            8 => copy_by::<u64, N, GATHER>(elements),
+            _ => unreachable!("narrow indices are widened first"),
         }
     }
 }
@@ -403,6 +405,28 @@ impl Elements<'_> {
         }
     }
 
+    /// Calls `visit` with all elements, in order, in pieces whose indices, which are [narrow](Width::is_narrow),
+    /// are widened to four bytes in a buffer by `widen`. Returns whether all calls returned true. Listed elements
+    /// have `size` bytes.
+    ///
+    /// # Safety
+    /// The invariant of [`Elements`] holds, for indices of the narrow type that `widen` was made for.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn widened(
+        self,
+        size: usize,
+        widen: WidenFn,
+        visit: impl Fn(&Elements<'_>) -> bool,
+    ) -> bool {
+        let width = Width { size: size_of::<u32>(), ..self.width };
+        self.pieces(size, WIDENED, 1, |piece| {
+            let mut wide = [const { MaybeUninit::uninit() }; WIDENED];
+            // SAFETY: a piece is of one lane, and has as many indices as slots here (`pieces`).
+            unsafe { widen(piece.indices, &mut wide[..piece.count]) };
+            visit(&Elements { indices: wide.as_ptr().cast(), width, ..piece })
+        })
+    }
+
     /// Calls `visit` with all elements, in order, in pieces of up to `most` elements of `size` bytes:
     /// parts of a lane, or up to `lanes` whole ones. Returns whether all calls returned true.
     ///
@@ -414,7 +438,7 @@ impl Elements<'_> {
         lanes: usize,
         visit: impl Fn(Self) -> bool,
     ) -> bool {
-        let (lanes, width) = (lanes.max(1), self.width.size());
+        let (lanes, width) = (lanes.max(1), self.width.size);
         let (block, advance) = match self.beside {
             Beside::Each(beside) => (1, beside),
             Beside::Runs(runs) => (runs.len(), runs.advance),
@@ -448,8 +472,7 @@ impl Elements<'_> {
     #[inline(always)]
     pub(in crate::memory) fn axis(&self) -> Axis {
         let len = self.axes[0].len as u64;
-        let signed = matches!(self.width, Width::I32 | Width::I64);
-        Axis::new(len, signed)
+        Axis::new(len, self.width.signed)
     }
 }
 

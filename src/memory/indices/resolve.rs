@@ -88,6 +88,19 @@ pub(super) unsafe fn resolve<I: Meaning>(
     }
 }
 
+/// A [`WidenFn`](super::elements::WidenFn).
+///
+/// # Safety
+/// That of `WidenFn`.
+#[allow(unsafe_code)]
+pub(super) unsafe fn widen<I: Meaning>(start: *const u8, slots: &mut [MaybeUninit<u32>]) {
+    // SAFETY: the caller's promise.
+    let indices = unsafe { std::slice::from_raw_parts(start.cast::<I>(), slots.len()) };
+    for (slot, index) in slots.iter_mut().zip(indices) {
+        slot.write(index.value() as u32);
+    }
+}
+
 /// [`resolve_each`] for contiguous indices.
 #[inline]
 fn resolve_slice<I: Meaning>(

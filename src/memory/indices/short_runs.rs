@@ -1,6 +1,6 @@
 //! Short runs of indices as one lane.
 
-use super::elements::{BLOCK, Width};
+use super::elements::BLOCK;
 use crate::memory::walk::{Loop, iterations};
 use crate::threshold::threshold;
 
@@ -20,12 +20,12 @@ pub(in crate::memory) struct Joined {
 
 impl Joined {
     /// As many of the innermost loops of a nest as make a short run; `None` if the innermost one does
-    /// not. Its indices and its listed elements are contiguous.
-    pub(in crate::memory) fn of(nest: &[Loop], width: Width) -> Option<Self> {
+    /// not. Its indices, of `size` bytes, and its listed elements are contiguous.
+    pub(in crate::memory) fn of(nest: &[Loop], size: usize) -> Option<Self> {
         let last = nest.last()?;
         // Whether the runs of these loops, of `run` indices, follow each other.
         let follow = |first: usize, run: usize| {
-            let indices = (run * width.size()) as isize;
+            let indices = (run * size) as isize;
             let listed = (run as isize).wrapping_mul(last.step.listed);
             first > 0 && {
                 let around = nest[first - 1].step;

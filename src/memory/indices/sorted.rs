@@ -32,7 +32,7 @@ impl Indices<'_> {
         let (first, step) = (walk.base.indices, entries.step.indices);
         let numbers = walk.components.len();
         let all = first == 0
-            && step == (numbers * self.kind.size) as isize
+            && step == (numbers * self.size()) as isize
             && entries.len * numbers == self.layout().len();
         if numbers != 1 {
             return all && (self.sorted || self.all_sorted(&walk.components, true));
@@ -79,7 +79,7 @@ impl Indices<'_> {
         let axes = &walk.components[..];
         if one_each() && self.all_sorted(axes, alone) {
             let [axis] = axes else { return Some(sorted) };
-            let last = (self.layout().len() - 1) * self.kind.size;
+            let last = (self.layout().len() - 1) * self.size();
             // SAFETY: the indices are contiguous, and there are some (`all_sorted`).
             #[allow(unsafe_code)]
             let last = unsafe { self.value(last as isize) };
@@ -91,7 +91,7 @@ impl Indices<'_> {
     /// Whether these are contiguous, so many that several threads scatter them, unless one does it
     /// `alone`, and [sorted](Self::lane_sorted).
     fn all_sorted(&self, axes: &[Component], alone: bool) -> bool {
-        let size = axes.len() * self.kind.size;
+        let size = axes.len() * self.size();
         let Some(count) = self.layout().len().checked_div(axes.len()) else { return false };
         let scattered = Cost::of_near(count).plus(Cost::of_bytes(count.saturating_mul(size)));
         let useless = self.positions.is_some() || !alone && parallel::parts(scattered) == 1;
@@ -134,7 +134,7 @@ impl Indices<'_> {
             return first_sorted;
         }
         let descends = AtomicBool::new(false);
-        let bytes = axes.len().saturating_mul(self.kind.size);
+        let bytes = axes.len().saturating_mul(self.size());
         let parts = parallel::parts(Cost::of_looking(count.saturating_mul(bytes))).min(count);
         parallel::run(parts, &|part| {
             let Range { start, end } = parallel::share(count, parts, part);

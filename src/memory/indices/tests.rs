@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use ndarray::ArrayView1;
 
-use super::elements::{self, Ahead, BLOCK, Beside, Elements, Prefetch, SingleFn};
+use super::elements::{self, Ahead, BLOCK, Beside, Elements, Prefetch, SingleFn, Width};
 use super::resolve::{all_inside, resolve};
 use super::short_runs::{Joined, ShortRuns};
 use super::{
@@ -175,7 +175,7 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
     };
     let elements = Elements {
         indices: kind.start(),
-        width: kind.single_width(&axis, size_of::<I>() as isize).unwrap(),
+        width: kind.width(),
         count: run_count,
         lanes: run_lanes,
         step: Offsets {
@@ -194,10 +194,10 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
             next_lane: 64 * (count % 2),
         },
     };
-    // SAFETY: `single_width` allows the indices, and the axis and the list are as long as the lanes
+    // SAFETY: `serve_singles` allows the indices, and the axis and the list are as long as the lanes
     // and their indices require.
     #[allow(unsafe_code)]
-    let found = unsafe { run(&elements) };
+    let found = unsafe { kind.visit_widened(elements, size, |elements| run(elements)) };
     assert_eq!(found, inside, "{indices:?} along {len}");
     if gather {
         let places = (0..indices.len()).filter(|&k| place(k).is_some());
@@ -215,7 +215,7 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
 fn longer_blocks_are_refused() {
     let elements = Elements {
         indices: std::ptr::null(),
-        width: elements::Width::I32,
+        width: Width::of::<i32>(),
         count: 0,
         lanes: 0,
         step: Offsets::ZERO,
@@ -270,6 +270,10 @@ fn copied_in_all_counts<I: IndexInteger + std::fmt::Debug>() {
 #[test]
 #[cfg_attr(miri, ignore)]
 fn elements_are_copied_while_their_indices_are_resolved() {
+    copied_in_all_counts::<i8>();
+    copied_in_all_counts::<u8>();
+    copied_in_all_counts::<i16>();
+    copied_in_all_counts::<u16>();
     copied_in_all_counts::<i32>();
     copied_in_all_counts::<u32>();
     copied_in_all_counts::<i64>();
@@ -296,7 +300,7 @@ fn short_runs_of_rows() {
         let copy = |single: SingleFn, selected: &mut [u32], listed: &mut [u32]| {
             let elements = Elements {
                 indices: indices.as_ptr().cast(),
-                width: elements::Width::I64,
+                width: Width::of::<i64>(),
                 count: indices.len(),
                 lanes: 1,
                 step: Offsets::ZERO,
@@ -338,9 +342,7 @@ fn short_runs_of_several_loops() {
         },
         entries: false,
     };
-    let joined = |nest: &[Loop]| {
-        Joined::of(nest, elements::Width::I64).map(|joined| (joined.first, joined.run))
-    };
+    let joined = |nest: &[Loop]| Joined::of(nest, 8).map(|joined| (joined.first, joined.run));
     let (rows, columns) = (level(3, 100, 2), level(2, 0, 1));
     assert_eq!(joined(&[columns]), None);
     assert_eq!(joined(&[rows, columns]), Some((1, 2)));

@@ -94,19 +94,19 @@ pub(in crate::memory) struct Tuples<'t> {
 }
 
 impl Indices<'_> {
-    /// The integer type as which to read the numbers of tuples, if [`Tuples`] can resolve tuples
-    /// with a distance of `step` bytes from one to the next, along these axes: two to four
-    /// contiguous numbers, contiguous tuples, lengths and steps of the axes that fit in an `i32`.
+    /// Whether [`Tuples`] can resolve tuples with a distance of `step` bytes from one to the next, along
+    /// these axes: two to four contiguous numbers of 4 or 8 bytes, contiguous tuples, lengths and steps of
+    /// the axes that fit in an `i32`.
     #[inline]
-    pub(in crate::memory) fn tuple_width(&self, step: isize, axes: &[Component]) -> Option<Width> {
-        let size = self.kind.size as isize;
+    pub(in crate::memory) fn serve_tuples(&self, step: isize, axes: &[Component]) -> bool {
+        let size = self.size() as isize;
         let short = |axis: &Component| {
             axis.len > 0 && i32::try_from(axis.len).is_ok() && i32::try_from(axis.step).is_ok()
         };
         let fits = matches!(axes.len(), 2..=4)
             && step == size * axes.len() as isize
             && axes.iter().zip(0..).all(|(axis, k)| axis.at == k * size && short(axis));
-        self.kind.width.filter(|_| fits && Avx2::detect().is_some())
+        fits && !self.width().is_narrow() && Avx2::detect().is_some()
     }
 
     /// The `count` tuples of a lane, if [`Tuples`] can resolve them.
@@ -121,9 +121,18 @@ impl Indices<'_> {
         count: usize,
         axes: &'t [Component],
     ) -> Option<Tuples<'t>> {
-        let width = self.tuple_width(lane.step, axes)?;
-        let long = is_long(count.saturating_mul(axes.len() * self.kind.size));
-        Some(Tuples { proof: Avx2::detect()?, first: lane.start, count, width, axes, long })
+        if !self.serve_tuples(lane.step, axes) {
+            return None;
+        }
+        let long = is_long(count.saturating_mul(axes.len() * self.size()));
+        Some(Tuples {
+            proof: Avx2::detect()?,
+            first: lane.start,
+            count,
+            width: self.width(),
+            axes,
+            long,
+        })
     }
 
     /// Appends the offset that each of the `count` tuples of a lane selects, if [`Tuples`] can resolve
@@ -269,10 +278,10 @@ impl Tuples<'_> {
     /// Passes the offset of each tuple to `visit`, and returns what [`cpu::tuples`] does.
     #[inline(always)]
     fn visit(&self, policy: Policy, visit: impl Visit) -> bool {
-        let signed = matches!(self.width, Width::I32 | Width::I64);
-        match self.width {
-            Width::I32 | Width::U32 => self.visit_by::<i32>(signed, policy, visit),
-            Width::I64 | Width::U64 => self.visit_by::<i64>(signed, policy, visit),
+        let Width { size, signed } = self.width;
+        match size {
+            4 => self.visit_by::<i32>(signed, policy, visit),
+            _ => self.visit_by::<i64>(signed, policy, visit),
         }
     }
 

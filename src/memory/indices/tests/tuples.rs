@@ -67,7 +67,7 @@ fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &
         let single = elements::Single { size: bytes, action, waits: None };
         let run = Elements {
             indices: lane.start,
-            width: indices.tuple_width(lane.step, &axes).unwrap(),
+            width: indices.width(),
             count,
             lanes: 1,
             step: Offsets::ZERO,
@@ -167,7 +167,7 @@ fn which_tuples_are_taken_together() {
     let together = |step: isize, axes: &[(usize, isize, isize)]| {
         let axes: Vec<_> =
             axes.iter().map(|&(len, step, at)| Component { len, step, at }).collect();
-        indices.tuple_width(step, &axes).is_some()
+        indices.serve_tuples(step, &axes)
     };
     let can = crate::memory::cpu::Avx2::detect().is_some();
     let (longest, farthest) = (i32::MAX as usize, i32::MAX as isize);
