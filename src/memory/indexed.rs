@@ -119,9 +119,6 @@ impl Run<'_> {
             });
             return;
         }
-        if self.planned(0..self.walk.entries()) {
-            return;
-        }
         let few = self.walk.shared().is_empty() && self.walk.entries() <= FEW;
         let done = match self.walk.nest() {
             [] if few => self.once(&Loop::ONCE),

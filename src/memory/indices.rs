@@ -193,13 +193,6 @@ impl<'a> Indices<'a> {
         if self.is_one_loop(walk) && even_steps { positions.listing() } else { None }
     }
 
-    /// The positions of a walk along one axis, if a plan holds them and every index selects
-    /// something. `None` unless each index is an entry of the walk's only loop over entries.
-    pub(super) fn planned(&self, walk: &Walk) -> Option<&'a [u32]> {
-        let positions = self.positions_along(walk)?;
-        if self.is_one_loop(walk) { positions.all() } else { None }
-    }
-
     /// Whether a walk has one loop over entries, which reads all indices in the order in which they
     /// are stored.
     fn is_one_loop(&self, walk: &Walk) -> bool {

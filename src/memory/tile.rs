@@ -287,7 +287,7 @@ fn samples_repeat(offsets: &[isize], [part, of]: [usize; 2]) -> bool {
 /// ```text
 /// for k in 0..positions.len()
 ///   selected[positions[k]]
-///   listed  [entries[k]]            listed[k] if `entries` is `None`
+///   listed  [entries[k]]
 /// ```
 ///
 /// Invariant (upheld by the constructor's caller): all these are elements of the two arrays, no
@@ -299,8 +299,8 @@ pub(super) struct Planned<'t> {
     /// The first listed element.
     pub(super) listed: *const u8,
     pub(super) positions: &'t [u32],
-    /// The number of the listed element for each position; if `None`, they are in order.
-    pub(super) entries: Option<&'t [u32]>,
+    /// The number of the listed element for each position.
+    pub(super) entries: &'t [u32],
 }
 
 /// A kernel over [`Planned`] elements of the types that it was made for.

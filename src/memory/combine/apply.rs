@@ -163,15 +163,8 @@ pub(super) unsafe fn apply_planned<A: Copy>(planned: &Planned<'_>, combine: impl
         let target = targets.wrapping_add(position as usize);
         target.write(combine(target.read(), updates.wrapping_add(entry).read()));
     };
-    match planned.entries {
-        None => planned.positions.iter().enumerate().for_each(|(k, &at)| combine_one(at, k)),
-        Some(entries) => {
-            planned
-                .positions
-                .iter()
-                .zip(entries)
-                .for_each(|(&at, &entry)| combine_one(at, entry as usize));
-        }
+    for (&position, &entry) in planned.positions.iter().zip(planned.entries) {
+        combine_one(position, entry as usize);
     }
 }
 

@@ -88,9 +88,7 @@ impl Run<'_> {
             let selected = self.selected.wrapping_add(part * stride);
             let own = Run { selected, ..*self };
             let part = Part::of(self.walk, cut, parts, part);
-            if !own.planned(part.entries.clone()) {
-                own.part(&part);
-            }
+            own.part(&part);
         });
     }
 
@@ -102,7 +100,6 @@ impl Run<'_> {
     #[allow(unsafe_code)]
     pub(in crate::memory) unsafe fn run_listed(&self, listing: &Listing, parts: usize) {
         parallel::run(parts, &|part| match listing.range(parts, part) {
-            Some(entries) if self.planned(entries.clone()) => {}
             Some(entries) => self.part(&Part { entries, ..Part::whole(self.walk) }),
             None => self.listed(listing.part(parts, part)),
         });
@@ -111,7 +108,7 @@ impl Run<'_> {
     /// Runs these entries, which are all updates of some targets, chunk by chunk, as if their
     /// indices had been read in this order.
     fn listed(&self, list: Listed<'_>) {
-        if self.planned_listed(list) {
+        if self.planned(list) {
             return;
         }
         let Listed { entries, targets } = list;

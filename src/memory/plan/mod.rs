@@ -188,18 +188,6 @@ impl Positions {
         count.filter(|&count| u32::try_from(count).is_ok())
     }
 
-    /// All positions along the only axis, in row-major order of the indices; `None` where
-    /// indices are tuples, repeat, or select nothing, and where positions take 64 bits.
-    pub(super) fn all(&self) -> Option<&[u32]> {
-        let unrepeated = self.stored() == self.shape.iter().product();
-        match (&self.array, &self.lens) {
-            (PositionArray::Short(array), Lens::One(_)) if unrepeated && !self.gaps => {
-                array.as_slice()
-            }
-            _ => None,
-        }
-    }
-
     /// The target of each stored index, in row-major order of the indices: its number in row-major
     /// order of the selected axes; `u32::MAX` where the index selects nothing.
     fn targets(&self) -> Option<Cow<'_, [u32]>> {
