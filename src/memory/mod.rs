@@ -25,10 +25,10 @@ mod work;
 pub(crate) use alloc::reserved;
 #[cfg(feature = "half")]
 pub(crate) use combine::half;
-pub(crate) use combine::{Kernels, Twin};
 pub(crate) use combine::{
-    Quotients, Significant, Widely, large_integer, running, significant, small_integer,
+    AccumulatorOf, Quotients, Significant, large_integer, running, significant, small_integer,
 };
+pub(crate) use combine::{Kernels, Twin};
 pub(crate) use copy::{Transfer, is_plain};
 pub(crate) use few::Named;
 pub(crate) use indices::IndexKind;

@@ -26,7 +26,7 @@ pub(super) enum Packed {
 impl Packed {
     /// What is packed of a walk, not yet ordered, by these indices; `None` if nothing pays, or if memory
     /// for buffers is refused. `plain` is the size of the elements of both arrays if they may be packed,
-    /// as they are of the same [plain](Way::Bytes) type.
+    /// as they are of the same [plain](crate::memory::copy::Way::Bytes) type.
     pub(super) fn of(
         walk: &Walk,
         indices: &Indices<'_>,

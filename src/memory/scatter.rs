@@ -6,8 +6,8 @@
 
 mod beside;
 mod bins;
-mod in_order;
 mod reduce;
+mod row_major;
 mod split;
 
 use ndarray::{ArrayRef, Dimension};
@@ -26,7 +26,7 @@ use super::walk::{Axes, Loop, Order, Walk, with_rest};
 use crate::error::Result;
 use crate::index::Policy;
 use crate::reduction::Reduction;
-use in_order::{InOrder, any_lies_across, run_as_indices_lie};
+use row_major::{RowMajor, any_lies_across, run_as_indices_lie};
 use split::run;
 
 /// A scatter whose axes are still to be named.
@@ -139,14 +139,14 @@ impl<'a> Scattering<'a> {
         // Counts and slots are for one target at least.
         assert!(!self.target.layout().is_empty(), "there is nothing to combine");
         assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
-        let (in_order, contiguous);
+        let (row_major, contiguous);
         let (mut indices, mut updates) = (*self.indices, self.updates);
         if any_lies_across(walk) && indices.positions().is_none() {
             if self.how.takes_any_order(walk) {
                 run_as_indices_lie(&mut walk.loops);
-            } else if let Ok(copies) = self.copies_in_order(walk) {
-                in_order = copies;
-                (indices, updates) = (in_order.indices(&indices), in_order.updates(&updates));
+            } else if let Ok(copies) = self.row_major_copies(walk) {
+                row_major = copies;
+                (indices, updates) = (row_major.indices(&indices), row_major.updates(&updates));
             }
         }
         if let Some(copy) = Contiguous::of_indices(walk, &indices, updates.layout().size()) {
@@ -157,13 +157,13 @@ impl<'a> Scattering<'a> {
     }
 
     /// Copies of indices and updates in the order of the loops of a walk, which then run over them.
-    fn copies_in_order(&self, walk: &mut Walk) -> Result<InOrder> {
+    fn row_major_copies(&self, walk: &mut Walk) -> Result<RowMajor> {
         let plain = match self.how {
             How::Overwrite(copier) => copier.plain().is_some(),
             How::Reduce { .. } => true,
             How::Fold(_) => false,
         };
-        InOrder::of(&mut walk.loops, self.indices, &self.updates, plain)
+        RowMajor::of(&mut walk.loops, self.indices, &self.updates, plain)
     }
 
     /// Runs the scatter of these updates by these indices over a walk.
@@ -212,7 +212,7 @@ impl Scattering<'_> {
                 let Some(narrow) = &narrow else {
                     // SAFETY: as below.
                     #[allow(unsafe_code)]
-                    return unsafe { combine::fold_few(&few, kernels, (reduction, init)) };
+                    return unsafe { combine::accumulate_few(&few, kernels, (reduction, init)) };
                 };
                 start = if init { None } else { kernels.start(reduction) };
                 [start.as_ref().map(|start| start as &dyn Kernel), Some(narrow)]

@@ -4,7 +4,7 @@ use super::{ReduceElement, Reduction};
 #[cfg(feature = "half")]
 use crate::memory::half;
 use crate::memory::{
-    Kernels, Quotients, Significant, Twin, Widely, large_integer, running, significant,
+    AccumulatorOf, Kernels, Quotients, Significant, Twin, large_integer, running, significant,
     small_integer,
 };
 
@@ -21,7 +21,7 @@ pub(crate) trait Arithmetic: Copy + Send + Sync + 'static {
     const ANY_ORDER: bool = false;
     /// How reductions accumulate in slots beside their targets, where these cannot be the
     /// accumulators.
-    const WIDE: Widely;
+    const ACCUMULATOR: AccumulatorOf;
     /// The function that finds how many bits integers need, where that decides in which slots a
     /// mean accumulates.
     const SIGNIFICANT: Option<Significant> = None;
@@ -100,11 +100,11 @@ macro_rules! wrapping_integer {
 }
 
 macro_rules! integers {
-    ($($int:ty: $unsigned:ty, $wide:expr;)*) => {$(
+    ($($int:ty: $unsigned:ty, $accumulator:expr;)*) => {$(
         element!($int);
         impl Arithmetic for $int {
             wrapping_integer!($int, $unsigned);
-            const WIDE: Widely = $wide;
+            const ACCUMULATOR: AccumulatorOf = $accumulator;
             const SIGNIFICANT: Option<Significant> = match size_of::<$int>() {
                 // Integers of 8 bits are all small, so a scan would gain nothing.
                 1 => None,
@@ -143,7 +143,7 @@ macro_rules! floats {
             const NARROW: bool = true;
             const ZERO: $float = 0.0;
             const ONE: $float = 1.0;
-            const WIDE: Widely = running::<Self>;
+            const ACCUMULATOR: AccumulatorOf = running::<Self>;
             const QUOTIENTS: Option<Quotients> = Some(Quotients::of::<Self>());
             const LEAST: $float = <$float>::NEG_INFINITY;
             const GREATEST: $float = <$float>::INFINITY;
@@ -205,7 +205,7 @@ impl Arithmetic for bool {
     type Ring = bool;
     const NARROW: bool = true;
     const ANY_ORDER: bool = true;
-    const WIDE: Widely = |_, _| None;
+    const ACCUMULATOR: AccumulatorOf = |_, _| None;
     const ZERO: bool = false;
     const ONE: bool = true;
     const LEAST: bool = false;
@@ -260,7 +260,7 @@ macro_rules! halves {
         impl Arithmetic for $half {
             type Ring = $half;
             const NARROW: bool = false;
-            const WIDE: Widely = half::<$half>;
+            const ACCUMULATOR: AccumulatorOf = half::<$half>;
             const ZERO: $half = <$half>::ZERO;
             const ONE: $half = <$half>::ONE;
             const LEAST: $half = <$half>::NEG_INFINITY;
@@ -306,7 +306,7 @@ macro_rules! complex {
             const NARROW: bool = true;
             const ZERO: Self = Self::new(0.0, 0.0);
             const ONE: Self = Self::new(1.0, 0.0);
-            const WIDE: Widely = running::<Self>;
+            const ACCUMULATOR: AccumulatorOf = running::<Self>;
             const QUOTIENTS: Option<Quotients> = Some(Quotients::of::<Self>());
             // Never used: `supports` excludes minima and maxima.
             const LEAST: Self = Self::new(0.0, 0.0);

@@ -4,9 +4,9 @@ use std::any::TypeId;
 
 use smallvec::SmallVec;
 
+use super::accumulate::{Accumulator, AccumulatorOf, Extent, OnceRun, Quotients, Significant};
 use super::apply::{Set, apply, apply_planned, apply_singly};
 use super::transposed::run_by_rows;
-use super::wide::{Extent, OnceRun, Quotients, Significant, Wide, Widely};
 use crate::memory::indices::elements::{Action, Elements, Single, SingleFn};
 use crate::memory::tile::{Kernel, Planned, PlannedFn, Tile, TileFn};
 use crate::reduction::{Arithmetic, Reduction};
@@ -21,7 +21,7 @@ pub struct Kernels {
     supports: fn(Reduction) -> bool,
     narrow: fn(Reduction) -> Option<Narrow>,
     start: fn(Reduction) -> Option<Set>,
-    wide: Widely,
+    accumulator: AccumulatorOf,
     significant: Option<Significant>,
     quotients: Option<Quotients>,
 }
@@ -64,7 +64,7 @@ impl Kernels {
             supports: A::supports,
             narrow: narrow::<A>,
             start: start::<A>,
-            wide: A::WIDE,
+            accumulator: A::ACCUMULATOR,
             significant: A::SIGNIFICANT,
             quotients: A::QUOTIENTS,
         }
@@ -99,7 +99,7 @@ impl Kernels {
         // The mean of a single value is its sum.
         let reduction =
             if reduction == Reduction::Mean && !init { Reduction::Sum } else { reduction };
-        let OnceRun { run, cost_factor } = self.wide_of_singles(reduction)?.once?;
+        let OnceRun { run, cost_factor } = self.accumulator_of_singles(reduction)?.once?;
         let combine = Narrow { run, planned: None, single: None, any_order: None, cost_factor };
         Some(Once { start: self.start(reduction).filter(|_| !init), combine })
     }
@@ -111,19 +111,23 @@ impl Kernels {
     }
 
     /// How the reduction accumulates in slots beside the targets, if it does.
-    pub(in crate::memory) fn wide(&self, reduction: Reduction, extent: Extent) -> Option<Wide> {
-        (self.wide)(reduction, extent)
+    pub(in crate::memory) fn accumulator(
+        &self,
+        reduction: Reduction,
+        extent: Extent,
+    ) -> Option<Accumulator> {
+        (self.accumulator)(reduction, extent)
     }
 
-    /// [`wide`](Self::wide) for single elements, with few updates for each.
-    fn wide_of_singles(&self, reduction: Reduction) -> Option<Wide> {
-        self.wide(reduction, Extent { updates: 1, rows: false, bits: 0 })
+    /// [`accumulator`](Self::accumulator) for single elements, with few updates for each.
+    fn accumulator_of_singles(&self, reduction: Reduction) -> Option<Accumulator> {
+        self.accumulator(reduction, Extent { updates: 1, rows: false, bits: 0 })
     }
 
     /// The size of a slot for single elements in bytes, with few updates for each; 0 if the reduction
     /// has none.
     pub(in crate::memory) fn slot_size(&self, reduction: Reduction) -> usize {
-        self.wide_of_singles(reduction).map_or(0, |wide| wide.slot)
+        self.accumulator_of_singles(reduction).map_or(0, |accumulator| accumulator.slot)
     }
 
     /// Whether the updates of a target may come in any order, which gives the same bits.
@@ -133,7 +137,7 @@ impl Kernels {
 
     /// Whether single elements need no slots where the updates of each target follow each other.
     pub(in crate::memory) fn uses_order(&self, reduction: Reduction) -> bool {
-        self.wide_of_singles(reduction).is_some_and(|wide| wide.uses_order())
+        self.accumulator_of_singles(reduction).is_some_and(|accumulator| accumulator.uses_order())
     }
 
     /// Whether single elements can be accumulated in slots, even if the element type itself serves
@@ -143,7 +147,7 @@ impl Kernels {
     }
 
     /// Whether updates are accumulated beside their targets, in another type.
-    pub(crate) fn are_wide(&self, reduction: Reduction) -> bool {
+    pub(crate) fn need_accumulator(&self, reduction: Reduction) -> bool {
         match reduction {
             Reduction::Mean => self.quotients.is_none(),
             _ => self.has_slots(reduction) || self.narrow(reduction).is_none(),

@@ -45,7 +45,11 @@ pub(in crate::memory) fn keep(
     range: &Range<isize>,
 ) -> (usize, usize) {
     #[target_feature(enable = "avx2")]
-    fn wide(offsets: &mut [isize], places: &mut [isize], range: &Range<isize>) -> (usize, usize) {
+    fn by_avx2(
+        offsets: &mut [isize],
+        places: &mut [isize],
+        range: &Range<isize>,
+    ) -> (usize, usize) {
         let (start, end) =
             (_mm256_set1_epi64x(range.start as i64), _mm256_set1_epi64x(range.end as i64));
         let count = offsets.len().min(places.len()) & !3;
@@ -76,6 +80,6 @@ pub(in crate::memory) fn keep(
     // SAFETY: the processor has AVX2, by the invariant of `Avx2`.
     #[allow(unsafe_code)]
     unsafe {
-        wide(offsets, places, range)
+        by_avx2(offsets, places, range)
     }
 }

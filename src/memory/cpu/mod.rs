@@ -46,11 +46,11 @@ impl Avx2 {
     #[inline]
     pub(super) fn call<R>(self, f: impl FnOnce() -> R) -> R {
         #[target_feature(enable = "avx2")]
-        fn wide<R>(f: impl FnOnce() -> R) -> R {
+        fn by_avx2<R>(f: impl FnOnce() -> R) -> R {
             f()
         }
         // SAFETY: the processor has AVX2, by the invariant of `Avx2`.
-        unsafe { wide(f) }
+        unsafe { by_avx2(f) }
     }
 }
 

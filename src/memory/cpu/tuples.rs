@@ -34,12 +34,12 @@ pub(in crate::memory) fn tuples<I: Copy + Default + Into<i64>, const K: usize, V
     // SAFETY: the processor has AVX2, by the invariant of `Avx2`.
     #[allow(unsafe_code)]
     unsafe {
-        wide::<I, K, V>((numbers, long), signed, axes, policy, visit)
+        by_avx2::<I, K, V>((numbers, long), signed, axes, policy, visit)
     }
 }
 
 #[target_feature(enable = "avx2")]
-fn wide<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
+fn by_avx2<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
     (numbers, long): (&[I], bool),
     signed: bool,
     axes: &[Component; K],

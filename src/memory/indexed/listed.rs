@@ -96,7 +96,7 @@ impl Run<'_> {
     ///
     /// # Safety
     /// That of [`run`](Self::run) for a scatter, of which `listing` is one
-    /// ([`Indices::listing`]).
+    /// ([`Indices::listing`](crate::memory::Indices::listing)).
     #[allow(unsafe_code)]
     pub(in crate::memory) unsafe fn run_listed(&self, listing: &Listing, parts: usize) {
         parallel::run(parts, &|part| match listing.range(parts, part) {

@@ -221,7 +221,7 @@ impl Visit for CopyElements {
 ///
 /// # Safety
 /// The invariant of [`Elements`] holds, for elements of `single.size` bytes (1, 2, 4 or 8), and
-/// [`Indices::tuple_width`] allows their tuples.
+/// [`Indices::serve_tuples`] allows their tuples.
 #[allow(unsafe_code)]
 pub(in crate::memory) unsafe fn copy(
     elements: &Elements<'_>,

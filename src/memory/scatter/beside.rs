@@ -6,7 +6,7 @@ use crate::memory::walk::{Loop, Walk, is_inside, iterations_over_entries};
 use crate::reduction::Reduction;
 use crate::threshold::threshold;
 
-/// Whether single elements are reduced faster [beside](combine::fold_wide) their targets although
+/// Whether single elements are reduced faster [beside](combine::accumulate) their targets although
 /// these could be reduced in place: minima and maxima of half precision, which are compared as
 /// `f32`. 1M maxima of `f16` in 100,000: 1.6 -> 0.55 ms; of 10M in 10M, whose slots leave the
 /// caches, 29 ms in place and 49 beside; of 15,056 x 100 along axis 0 in 20,000 x 100 5.0 and 2.8, of
@@ -38,7 +38,9 @@ pub(super) fn means_in_place(walk: &Walk, kernels: &Kernels, size: usize) -> boo
     /// Bytes of slots that are mapped anew in each call.
     const MAPPED: usize = threshold(32 << 20, 1 << 10);
     let lanes = walk.loops.iter().filter(|level| !level.entries);
-    let rows = lanes.clone().any(|level| !level.reads_indices() && level.len >= combine::WIDE_ROW);
+    let rows = lanes
+        .clone()
+        .any(|level| !level.reads_indices() && level.len >= combine::COUNTED_IN_TARGET);
     if rows {
         return !is_sparse(walk, size, false);
     }

@@ -50,7 +50,7 @@ impl<'p> Pass<'p> {
             (None, Some(quotients)) if means_in_place(walk, kernels, size) => {
                 self.mean_in_place(walk, kernels, quotients, init)
             }
-            _ => self.wide(walk, kernels, reduction, init),
+            _ => self.accumulate(walk, kernels, reduction, init),
         }
     }
 
@@ -190,7 +190,7 @@ impl<'p> Pass<'p> {
 
     /// Reductions that accumulate in buffers of their own and then write the target; in the target
     /// itself where no target has two updates.
-    fn wide(
+    fn accumulate(
         &self,
         walk: &mut Walk,
         kernels: &Kernels,
@@ -213,7 +213,7 @@ impl<'p> Pass<'p> {
                 .zip(combine::Dense::of(updates.start(), updates.layout()))
                 .map(<[_; 2]>::from)
         };
-        combine::fold_wide(&combine::Accumulation {
+        combine::accumulate(&combine::Accumulation {
             target: scattering.target.start(),
             updates: updates.start(),
             size: updates.layout().size(),

@@ -40,29 +40,29 @@ pub(super) struct Group<'g> {
 
 impl Group<'_> {
     /// Reduces the updates of these lanes, with buffers for a slot for each of their targets.
-    pub(super) fn fold(&self, buffers: &mut GroupBuffers<'_>) -> Result<(), Refused> {
-        let SlotPlan { accumulation, wide, .. } = self.plan;
+    pub(super) fn run(&self, buffers: &mut GroupBuffers<'_>) -> Result<(), Refused> {
+        let SlotPlan { accumulation, accumulator, .. } = self.plan;
         let slots = buffers.slots.as_mut_ptr().cast::<u8>();
         let (components, slot_steps) = self.slot_steps();
-        // SAFETY: `SlotPlan::fold` made the buffer for a slot of each target of a group's lanes, and
+        // SAFETY: `SlotPlan::run` made the buffer for a slot of each target of a group's lanes, and
         // `slot_steps` numbers those of these lanes without gaps; `each_run` visits positions of the
         // components and lanes alone, which are those of the target (invariant of `Accumulation`).
         #[allow(unsafe_code)]
         self.each_run(&components, &slot_steps, false, &|target, step, slot, len, _| unsafe {
-            wide.start(target, step, slots.wrapping_add(slot), len);
+            accumulator.start(target, step, slots.wrapping_add(slot), len);
         });
         // SAFETY: all slots have been started.
         #[allow(unsafe_code)]
         unsafe {
             self.accumulate(slots, &components, &slot_steps)?;
         }
-        if wide.divide_row.is_some() {
+        if accumulator.divide_row.is_some() {
             self.count(buffers)?;
         }
         // Of long rows only those with updates are written.
         let all = self.row.len <= SHORT_ROW;
         let counts = &buffers.counts;
-        if let Some(divide_row) = wide.divide_row {
+        if let Some(divide_row) = accumulator.divide_row {
             // SAFETY: as for the start.
             #[allow(unsafe_code)]
             self.each_run(&components, &slot_steps, true, &|target, step, slot, len, row| unsafe {
@@ -70,17 +70,17 @@ impl Group<'_> {
                     let slots = slots.wrapping_add(slot);
                     divide_row(slots, len, counts[row] + u32::from(accumulation.init));
                     if !all {
-                        wide.finish(slots, target, step, len, accumulation.init);
+                        accumulator.finish(slots, target, step, len, accumulation.init);
                     }
                 }
             });
         }
-        if wide.divide_row.is_none() || all {
+        if accumulator.divide_row.is_none() || all {
             // SAFETY: as for the start. A row without updates is what it was started from, and
             // keeps its bits (`NarrowFn`).
             #[allow(unsafe_code)]
             self.each_run(&components, &slot_steps, false, &|target, step, slot, len, _| unsafe {
-                wide.finish(slots.wrapping_add(slot), target, step, len, accumulation.init);
+                accumulator.finish(slots.wrapping_add(slot), target, step, len, accumulation.init);
             });
         }
         Ok(())
@@ -97,7 +97,7 @@ impl Group<'_> {
         components: &Components,
         slot_steps: &Steps,
     ) -> Result<(), Refused> {
-        let SlotPlan { accumulation, wide, .. } = self.plan;
+        let SlotPlan { accumulation, accumulator, .. } = self.plan;
         let mut loops: Loops = accumulation.entries().collect();
         loops.extend(
             self.lane_loops().zip(slot_steps).map(|(level, &selected)| Loop {
@@ -105,7 +105,7 @@ impl Group<'_> {
                 ..level
             }),
         );
-        let kernels: [&dyn Kernel; 2] = [&ClearSlots(wide), &AddToSlots(wide)];
+        let kernels: [&dyn Kernel; 2] = [&ClearSlots(accumulator), &AddToSlots(accumulator)];
         for kernel in &kernels[usize::from(accumulation.init)..] {
             let from = Offsets { selected: 0, ..self.at };
             let arrays = (slots, accumulation.updates, accumulation.size);
@@ -146,12 +146,12 @@ impl Group<'_> {
             }
             (run, next) = (run * *len, step.unsigned_abs().saturating_mul(*len));
         }
-        if run < RUN && self.plan.wide.divide_row.is_none() {
+        if run < RUN && self.plan.accumulator.divide_row.is_none() {
             if let Some(at) = axes.iter().rposition(longer) {
                 axes[at..].rotate_left(1);
             }
         }
-        let mut next = self.plan.wide.slot;
+        let mut next = self.plan.accumulator.slot;
         for (len, step) in axes.into_iter().rev() {
             *step = next as isize;
             next *= len;

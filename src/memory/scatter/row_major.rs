@@ -45,12 +45,12 @@ pub(super) fn run_as_indices_lie(loops: &mut Loops) {
 }
 
 /// Copies of the indices and of the updates of a walk, of those that lie across its loops.
-pub(super) struct InOrder {
+pub(super) struct RowMajor {
     indices: Option<Contiguous>,
     updates: Option<Contiguous>,
 }
 
-impl InOrder {
+impl RowMajor {
     /// The copies for the loops of a walk, which run over them then. Updates are copied if they are `plain`.
     pub(super) fn of(
         loops: &mut Loops,
@@ -74,7 +74,7 @@ impl InOrder {
             copy.redirect(loops);
         }
         merge(loops);
-        Ok(InOrder { indices: of_indices, updates: of_updates })
+        Ok(RowMajor { indices: of_indices, updates: of_updates })
     }
 
     /// The copy of the indices, or these.

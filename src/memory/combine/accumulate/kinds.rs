@@ -16,7 +16,7 @@
 
 use super::super::kernels;
 #[cfg(feature = "half")]
-use super::in_order::Accumulator;
+use super::in_order::LastTarget;
 use super::integers::{self, Integer};
 use super::rows::Rows;
 use super::slots;
@@ -78,7 +78,7 @@ pub(crate) struct OnceRun {
 /// # Safety
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run).
 #[cfg(feature = "half")]
-pub(super) type InOrderFn = unsafe fn(&Tile<'_>, &mut Accumulator, bool);
+pub(super) type InOrderFn = unsafe fn(&Tile<'_>, &mut LastTarget, bool);
 
 /// An [`InOrderFn`].
 #[cfg(feature = "half")]
@@ -91,7 +91,7 @@ pub(crate) struct InOrderRun(pub(super) InOrderFn);
 /// slots, of these sizes, which may all be copied by their bits and need no
 /// stricter alignment than `u128`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wide {
+pub(crate) struct Accumulator {
     /// The size of an element, of a value and of a slot in bytes.
     pub(super) element: usize,
     pub(super) value: usize,
@@ -120,7 +120,7 @@ pub(crate) struct Wide {
     pub(super) in_order: Option<InOrderRun>,
 }
 
-impl Wide {
+impl Accumulator {
     /// Whether `add` adds elements as they are.
     #[inline]
     pub(super) fn adds_elements(&self) -> bool {
@@ -158,13 +158,13 @@ pub(crate) type Significant = unsafe fn(*const u8, usize) -> u32;
 
 /// Returns how a reduction of one element type accumulates in slots; none where the target itself
 /// can be the accumulator.
-pub(crate) type Widely = fn(Reduction, Extent) -> Option<Wide>;
+pub(crate) type AccumulatorOf = fn(Reduction, Extent) -> Option<Accumulator>;
 
 const ZEROS: [u8; 4] = [0; 4];
 
 /// Means of elements whose slots are those of [`Running`].
-pub(crate) fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Wide> {
-    (reduction == Reduction::Mean).then_some(Wide {
+pub(crate) fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Accumulator> {
+    (reduction == Reduction::Mean).then_some(Accumulator {
         element: size_of::<A>(),
         value: size_of::<A>(),
         slot: size_of::<A::Slot>(),
@@ -182,24 +182,27 @@ pub(crate) fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Wid
     })
 }
 
-/// `wide` for means with the slots of `A`, which is the type of its values.
-fn counted<A: Running>(wide: Wide) -> Wide {
-    Wide {
+/// `accumulator` for means with the slots of `A`, which is the type of its values.
+fn counted<A: Running>(accumulator: Accumulator) -> Accumulator {
+    Accumulator {
         slot: size_of::<A::Slot>(),
         lift: Some((slots::start::<A>, slots::divide::<A>)),
         adds_slots: false,
         add: slots::add::<A>,
         add_single: Some(slots::add_singly::<A>),
         divide_row: None,
-        ..wide
+        ..accumulator
     }
 }
 
 /// Means of integers of up to 32 bits.
-pub(crate) fn small_integer<A: Integer>(reduction: Reduction, extent: Extent) -> Option<Wide> {
-    let wide = in_64_bits::<A>()?;
+pub(crate) fn small_integer<A: Integer>(
+    reduction: Reduction,
+    extent: Extent,
+) -> Option<Accumulator> {
+    let accumulator = in_64_bits::<A>()?;
     let (add, add_single) = kernels::functions::<u32>(Reduction::Sum)?;
-    let short = Wide {
+    let short = Accumulator {
         value: 4,
         slot: 4,
         convert: match size_of::<A>() {
@@ -210,11 +213,15 @@ pub(crate) fn small_integer<A: Integer>(reduction: Reduction, extent: Extent) ->
         add,
         add_single,
         divide_row: Some(integers::divide_short_row),
-        ..wide
+        ..accumulator
     };
     match reduction {
-        Reduction::Mean => Some(extent.narrowest(wide, Some(short)).unwrap_or_else(|| {
-            if extent.updates >> 31 == 0 { counted::<Widened>(wide) } else { counted::<i64>(wide) }
+        Reduction::Mean => Some(extent.narrowest(accumulator, Some(short)).unwrap_or_else(|| {
+            if extent.updates >> 31 == 0 {
+                counted::<Widened>(accumulator)
+            } else {
+                counted::<i64>(accumulator)
+            }
         })),
         _ => None,
     }
@@ -224,18 +231,20 @@ pub(crate) fn small_integer<A: Integer>(reduction: Reduction, extent: Extent) ->
 pub(crate) fn large_integer<A: Integer + Running>(
     reduction: Reduction,
     extent: Extent,
-) -> Option<Wide> {
+) -> Option<Accumulator> {
     match reduction {
-        Reduction::Mean => in_64_bits::<A>().and_then(|wide| extent.narrowest(wide, None)),
+        Reduction::Mean => {
+            in_64_bits::<A>().and_then(|accumulator| extent.narrowest(accumulator, None))
+        }
         _ => None,
     }
     .or_else(|| running::<A>(reduction, extent))
 }
 
 /// Means of rows in sums of 64 bits, whose updates are counted by rows.
-fn in_64_bits<A: Integer>() -> Option<Wide> {
+fn in_64_bits<A: Integer>() -> Option<Accumulator> {
     let (add, add_single) = kernels::functions::<u64>(Reduction::Sum)?;
-    Some(Wide {
+    Some(Accumulator {
         element: size_of::<A>(),
         value: 8,
         slot: 8,
@@ -283,22 +292,26 @@ impl Extent {
     }
 
     /// Returns the smallest slots that hold the sums of these integers, if 64 bits do: `short` (32
-    /// bits) or `wide` (64 bits). Of rows these are sums, otherwise sum and count share the bits.
-    fn narrowest(self, wide: Wide, short: Option<Wide>) -> Option<Wide> {
-        let packed = |wide: Wide, lift: LiftFn, divide: DivideFn| {
+    /// bits) or `accumulator` (64 bits). Of rows these are sums, otherwise sum and count share the bits.
+    fn narrowest(
+        self,
+        accumulator: Accumulator,
+        short: Option<Accumulator>,
+    ) -> Option<Accumulator> {
+        let packed = |accumulator: Accumulator, lift: LiftFn, divide: DivideFn| {
             let lift = Some((lift, divide));
-            Some(Wide { lift, adds_slots: true, divide_row: None, ..wide })
+            Some(Accumulator { lift, adds_slots: true, divide_row: None, ..accumulator })
         };
         let (sum, count) = (self.bits.saturating_add(self.extra_bits()), self.count_bits());
         match (sum, count, short) {
             (..=32, _, Some(short)) if self.rows => Some(short),
-            (..=64, ..) if self.rows => Some(wide),
+            (..=64, ..) if self.rows => Some(accumulator),
             _ if self.rows => None,
             (..=integers::SHORT_SUM_BITS, ..=12, Some(short)) => {
                 packed(short, integers::lift_short, integers::divide_short)
             }
-            (..=48, ..=16, _) => packed(wide, integers::lift::<48>, integers::divide::<48>),
-            (..=40, ..=24, _) => packed(wide, integers::lift::<40>, integers::divide::<40>),
+            (..=48, ..=16, _) => packed(accumulator, integers::lift::<48>, integers::divide::<48>),
+            (..=40, ..=24, _) => packed(accumulator, integers::lift::<40>, integers::divide::<40>),
             _ => None,
         }
     }
@@ -309,7 +322,7 @@ impl Extent {
 pub(crate) fn half<A: super::halves::Half + super::once::CombineOnce>(
     reduction: Reduction,
     extent: Extent,
-) -> Option<Wide> {
+) -> Option<Accumulator> {
     use super::rows::RowParams;
 
     /// The sign bit of a half.
@@ -324,7 +337,7 @@ pub(crate) fn half<A: super::halves::Half + super::once::CombineOnce>(
     // A mean is a sum until it is divided.
     let added = if reduction == Reduction::Mean { Reduction::Sum } else { reduction };
     let (add, add_single) = kernels::functions::<f32>(added)?;
-    let in_f32 = Wide {
+    let in_f32 = Accumulator {
         element: size_of::<A>(),
         value: 4,
         slot: 4,
@@ -350,7 +363,7 @@ pub(crate) fn half<A: super::halves::Half + super::once::CombineOnce>(
     };
     Some(match reduction {
         Reduction::Mean if extent.rows => {
-            Wide { divide_row: Some(slots::divide_row::<f32> as DivideRow), ..in_f32 }
+            Accumulator { divide_row: Some(slots::divide_row::<f32> as DivideRow), ..in_f32 }
         }
         Reduction::Mean => counted::<f32>(in_f32),
         _ => in_f32,

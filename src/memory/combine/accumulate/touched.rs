@@ -1,7 +1,7 @@
 //! Slots of the targets that sorted updates touch, some targets at a time.
 
 use super::adds::{AddToSlots, ClearSlots};
-use super::kinds::Wide;
+use super::kinds::Accumulator;
 use super::{Accumulation, NEAR, SHORT_ROW, SlotBuffer, separate_slot_bytes, slot_buffer};
 use crate::error::Result;
 use crate::memory::alloc::reserved;
@@ -32,16 +32,16 @@ pub(super) struct TouchedBuffers {
 
 impl TouchedBuffers {
     /// Buffers for at most `updates` updates of rows of up to `row` elements.
-    pub(super) fn new(wide: &Wide, updates: usize, row: usize) -> Result<Self> {
-        let (most, slots) = (updates.min(MOST), row.saturating_mul(wide.slot).max(1));
+    pub(super) fn new(accumulator: &Accumulator, updates: usize, row: usize) -> Result<Self> {
+        let (most, slots) = (updates.min(MOST), row.saturating_mul(accumulator.slot).max(1));
         let max_targets = (separate_slot_bytes() / slots).clamp(1, most.max(1));
         let (elements, short) = (max_targets.checked_mul(row), row <= SHORT_ROW);
         Ok(TouchedBuffers {
             targets: reserved(max_targets)?,
             slot_offsets: reserved(most)?,
             places: reserved(most)?,
-            slots: slot_buffer(elements, wide.slot)?,
-            held: slot_buffer(if short { elements } else { Some(0) }, wide.element)?,
+            slots: slot_buffer(elements, accumulator.slot)?,
+            held: slot_buffer(if short { elements } else { Some(0) }, accumulator.element)?,
             short,
             max_targets,
         })
@@ -59,7 +59,7 @@ pub(super) fn is_apart(accumulation: &Accumulation<'_>, row: &Loop) -> bool {
 /// updates of `accumulation`; the buffers were made for rows of no fewer elements.
 pub(super) struct Touched<'t> {
     accumulation: &'t Accumulation<'t>,
-    wide: &'t Wide,
+    accumulator: &'t Accumulator,
     row: Loop,
     first: *mut u8,
     listed: *mut u8,
@@ -74,11 +74,11 @@ impl<'t> Touched<'t> {
     ///
     /// # Safety
     /// The place `at` is that of lanes of the accumulation, of which those of `row` are reduced by this
-    /// alone, and `wide` is of its elements. The buffers were made for rows of `row.len` elements or
+    /// alone, and `accumulator` is of its elements. The buffers were made for rows of `row.len` elements or
     /// more.
     pub(super) unsafe fn new(
         accumulation: &'t Accumulation<'t>,
-        wide: &'t Wide,
+        accumulator: &'t Accumulator,
         (at, row): (Offsets, Loop),
         buffers: &'t mut TouchedBuffers,
     ) -> Self {
@@ -87,7 +87,7 @@ impl<'t> Touched<'t> {
         buffers.targets.clear();
         buffers.slot_offsets.clear();
         buffers.places.clear();
-        Touched { accumulation, wide, row, first, listed, buffers, started: 0 }
+        Touched { accumulation, accumulator, row, first, listed, buffers, started: 0 }
     }
 
     /// Adds updates, each given by the offset in bytes of its target, and its own. All updates of a
@@ -168,19 +168,19 @@ impl<'t> Touched<'t> {
     /// Accumulates the updates, writes the results to their targets, and starts anew.
     pub(super) fn finish(&mut self) {
         self.add();
-        let Touched { accumulation, wide, row, .. } = *self;
+        let Touched { accumulation, accumulator, row, .. } = *self;
         let (slots, held) = self.memory();
         let init = accumulation.init;
         // SAFETY: all slots were started (`add`), and the targets are this row's (`new`).
         unsafe {
             if self.buffers.short {
                 let count = self.buffers.targets.len();
-                wide.finish(slots, held, accumulation.size as isize, count * row.len, init);
+                accumulator.finish(slots, held, accumulation.size as isize, count * row.len, init);
                 self.copy::<false>(held, 0);
             } else {
                 for (number, target) in self.targets_from(0) {
                     let slots = slots.wrapping_add(self.slots_before(number));
-                    wide.finish(slots, target, row.step.selected, row.len, init);
+                    accumulator.finish(slots, target, row.step.selected, row.len, init);
                 }
             }
         }
@@ -190,16 +190,17 @@ impl<'t> Touched<'t> {
 
     /// Starts the slots of targets that have none, and adds the updates that were not added.
     fn add(&mut self) {
-        let Touched { accumulation, wide, row, started, .. } = *self;
+        let Touched { accumulation, accumulator, row, started, .. } = *self;
         let (slots, held) = self.memory();
         let new = self.buffers.targets.len() - started;
         let slot_of = |number: usize| slots.wrapping_add(self.slots_before(number));
-        let inner = Steps { len: row.len, selected: wide.slot as isize, listed: row.step.listed };
+        let inner =
+            Steps { len: row.len, selected: accumulator.slot as isize, listed: row.step.listed };
         let entries = (&self.buffers.slot_offsets[..], Places::Each(&self.buffers.places));
         let updates = Tile::of_entries((slots, self.listed), entries, inner, accumulation.size);
         let all = Steps { len: new * row.len, ..inner };
         let entry = (&[0][..], Places::Every(0));
-        let empty = Tile::of_entries((slot_of(started), self.listed), entry, all, wide.slot);
+        let empty = Tile::of_entries((slot_of(started), self.listed), entry, all, accumulator.slot);
         // SAFETY: there are slots for `max_targets` rows, and elements of as many short ones, which
         // are copied there before they are read. Slots are started before they are added to; the
         // offsets of updates are those of the caller of `push`.
@@ -207,16 +208,21 @@ impl<'t> Touched<'t> {
             if self.buffers.short {
                 self.copy::<true>(held, started);
                 let held = held.wrapping_add(started * row.len * accumulation.size);
-                wide.start(held, accumulation.size as isize, slot_of(started), new * row.len);
+                accumulator.start(
+                    held,
+                    accumulation.size as isize,
+                    slot_of(started),
+                    new * row.len,
+                );
             } else {
                 for (number, target) in self.targets_from(started) {
-                    wide.start(target, row.step.selected, slot_of(number), row.len);
+                    accumulator.start(target, row.step.selected, slot_of(number), row.len);
                 }
             }
             if !accumulation.init {
-                ClearSlots(wide).run(&empty);
+                ClearSlots(accumulator).run(&empty);
             }
-            AddToSlots(wide).run(&updates);
+            AddToSlots(accumulator).run(&updates);
         }
         self.started = self.buffers.targets.len();
         self.buffers.slot_offsets.clear();
@@ -225,7 +231,7 @@ impl<'t> Touched<'t> {
 
     /// The bytes of the slots before those of target number `number`.
     fn slots_before(&self, number: usize) -> usize {
-        number * self.row.len * self.wide.slot
+        number * self.row.len * self.accumulator.slot
     }
 
     /// The addresses of the slots, and of the elements of short rows.

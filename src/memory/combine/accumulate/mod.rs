@@ -41,14 +41,14 @@ mod touched;
 pub(in crate::memory) use self::bits::Dense;
 use self::by_target::RowsByTarget;
 pub(in crate::memory) use self::counts::{Counts, Divide, SetCounted};
-pub(in crate::memory) use self::few::fold_few;
+pub(in crate::memory) use self::few::accumulate_few;
 use self::groups::{Group, GroupBuffers};
 pub(crate) use self::integers::significant;
 #[cfg(feature = "half")]
 pub(crate) use self::kinds::half;
-pub(in crate::memory) use self::kinds::{Extent, OnceRun, Wide};
+pub(in crate::memory) use self::kinds::{Accumulator, Extent, OnceRun};
 pub(crate) use self::kinds::{
-    Quotients, Significant, Widely, large_integer, running, small_integer,
+    AccumulatorOf, Quotients, Significant, large_integer, running, small_integer,
 };
 use super::{HAS_KERNELS, Kernels};
 use crate::error::{Error, Result};
@@ -93,7 +93,7 @@ const ENOUGH: usize = threshold(8 << 10, 40);
 const NEAR: usize = threshold(64, 16);
 
 /// Number of elements from which on a row is worth a count of its updates, for sums in the target.
-pub(in crate::memory) const WIDE_ROW: usize = 4;
+pub(in crate::memory) const COUNTED_IN_TARGET: usize = 4;
 
 /// The same for slots, which are finished row by row then, with fewer than two updates for each target, and with
 /// more. 20,000 means of 100,000 rows of 4 `f16` take 605 µs with counts and 188 without, of 12 786 and
@@ -230,26 +230,27 @@ fn slot_buffer(slots: Option<usize>, size: usize) -> Result<SlotBuffer> {
 }
 
 /// Runs the reduction. Where an index is refused, some targets may have been written.
-pub(in crate::memory) fn fold_wide(accumulation: &Accumulation<'_>) -> Result<(), Failure> {
+pub(in crate::memory) fn accumulate(accumulation: &Accumulation<'_>) -> Result<(), Failure> {
     let loops = accumulation.loops;
     let updates = accumulation.entries().map(|level| level.len).product();
     let mut lanes: Loops = loops.iter().copied().filter(|level| !level.entries).collect();
     lanes.sort_by_key(|level| std::cmp::Reverse(level.step.selected.unsigned_abs()));
     merge(&mut lanes);
     let extent = |rows: bool| Extent { updates, rows, bits: accumulation.size as u32 * 8 };
-    let wide = |extent: Extent| accumulation.kernels.wide(accumulation.reduction, extent);
-    let by_element = wide(extent(false)).expect(HAS_KERNELS);
+    let accumulator =
+        |extent: Extent| accumulation.kernels.accumulator(accumulation.reduction, extent);
+    let by_element = accumulator(extent(false)).expect(HAS_KERNELS);
     #[cfg(feature = "half")]
     if let Some(done) =
-        by_element.in_order.and_then(|run| in_order::fold(accumulation, run, updates))
+        by_element.in_order.and_then(|run| in_order::run(accumulation, run, updates))
     {
         return Ok(done?);
     }
     if let Some(rows) = RowsByTarget::of(accumulation, &lanes, &by_element) {
-        return rows.fold();
+        return rows.run();
     }
     if accumulation.sparse {
-        return sparse::fold(accumulation, &by_element, &lanes);
+        return sparse::run(accumulation, &by_element, &lanes);
     }
     let row = lanes.pop().unwrap_or(Loop::ONCE);
     let inside = is_inside(accumulation.components, &row);
@@ -266,8 +267,8 @@ pub(in crate::memory) fn fold_wide(accumulation: &Accumulation<'_>) -> Result<()
         let bits = unsafe { bits::scan(significant, arrays, accumulation.size, max_bits) };
         extent.bits = bits.unwrap_or(extent.bits);
     }
-    let wide = wide(extent).expect(HAS_KERNELS);
-    SlotPlan { accumulation, wide, lanes, row, inside, rows }.fold(updates)
+    let accumulator = accumulator(extent).expect(HAS_KERNELS);
+    SlotPlan { accumulation, accumulator, lanes, row, inside, rows }.run(updates)
 }
 
 /// Whether lanes are in small batches, each with indices of its own, and `elements` of updates and targets
@@ -280,7 +281,7 @@ fn are_small_batches(lanes: &Loops, elements: usize) -> bool {
 /// The layout of the slots, and the loops over the lanes that are cut into groups.
 struct SlotPlan<'p> {
     accumulation: &'p Accumulation<'p>,
-    wide: Wide,
+    accumulator: Accumulator,
     /// The loops over lanes: the innermost, and the others ([`cut`](Self::cut) leaves those around
     /// groups).
     lanes: Loops,
@@ -324,7 +325,7 @@ impl SlotPlan<'_> {
     /// Cuts the lanes into groups that are as large as slots fit in the cache, but not so large
     /// that one of `parts` threads has none. Loops that are cut or in groups are taken from `lanes`.
     fn cut(&mut self, parts: usize, targets: usize, updates: usize) -> Cuts {
-        let lane_bytes = targets.saturating_mul(self.wide.slot).max(1);
+        let lane_bytes = targets.saturating_mul(self.accumulator.slot).max(1);
         let elements = targets.saturating_add(updates);
         let mut around = iterations(&self.lanes);
         let share = |len: usize, around: usize| len.div_ceil(parts.div_ceil(around.max(1)));
@@ -336,7 +337,7 @@ impl SlotPlan<'_> {
         };
         let row = self.row.len;
         // Iterations that have the same counts may be in one group.
-        let joined = |outer: &Loop| self.wide.divide_row.is_none() || !outer.reads_indices();
+        let joined = |outer: &Loop| self.accumulator.divide_row.is_none() || !outer.reads_indices();
         let beside = self.nearest_updates(bytes / lane_bytes, least);
         let beside = beside.filter(|at| joined(&self.lanes[*at])).map(|at| self.lanes.remove(at));
         let mut outer = beside.unwrap_or(Loop::ONCE);
@@ -402,12 +403,12 @@ impl SlotPlan<'_> {
     }
 
     /// Reduces all lanes, group by group.
-    fn fold(mut self, updates: usize) -> Result<(), Failure> {
+    fn run(mut self, updates: usize) -> Result<(), Failure> {
         let targets = self.accumulation.targets();
         let lanes = iterations(&self.lanes) * self.row.len;
         let cost = Cost::of_near(updates.saturating_mul(lanes)).times(3);
         // Slots of all targets are started and finished.
-        let bytes = self.wide.slot + self.accumulation.size;
+        let bytes = self.accumulator.slot + self.accumulation.size;
         let cost = cost.plus(Cost::of_bytes(targets.saturating_mul(lanes).saturating_mul(bytes)));
         let parts = self.parts(cost, targets);
         let cuts = self.cut(parts, targets, updates);
@@ -418,15 +419,18 @@ impl SlotPlan<'_> {
         // One allocation for all parts: with one each, glibc returns the memory to the system when
         // the call ends, and its pages are mapped anew in the next. 1175 rows of 465 `f16` take
         // 1150 µs on two threads so, and 170 with one allocation.
-        let bytes =
-            (cuts.lanes.checked_mul(self.wide.slot)).and_then(|bytes| targets.checked_mul(bytes));
+        let bytes = (cuts.lanes.checked_mul(self.accumulator.slot))
+            .and_then(|bytes| targets.checked_mul(bytes));
         let len = bytes.map_or(usize::MAX, |bytes| bytes.div_ceil(size_of::<u128>()).max(1));
         let mut memory = slot_buffer(len.checked_mul(parts), size_of::<u128>())?;
         let mut buffers = reserved(parts)?;
         for slots in memory.spare_capacity_mut().chunks_mut(len).take(parts) {
             buffers.push(Mutex::new(Some(GroupBuffers {
                 slots,
-                counts: repeated(0, if self.wide.divide_row.is_some() { targets } else { 0 })?,
+                counts: repeated(
+                    0,
+                    if self.accumulator.divide_row.is_some() { targets } else { 0 },
+                )?,
                 counted: None,
             })));
         }
@@ -437,7 +441,7 @@ impl SlotPlan<'_> {
             let Some(mut buffers) = taken else { return };
             for number in parallel::share(groups, parts, part) {
                 let group = self.group(&cuts, number, within);
-                if group.fold(&mut buffers).is_err() {
+                if group.run(&mut buffers).is_err() {
                     return refusal.set();
                 }
             }

@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use super::counts::count;
-use super::kinds::Wide;
+use super::kinds::Accumulator;
 use super::rows::{Row, Rows};
 use super::{Accumulation, are_small_batches, steps};
 use crate::memory::alloc::{repeated, reserved};
@@ -73,7 +73,7 @@ impl<'l> RowsByTarget<'l> {
     pub(super) fn of(
         accumulation: &'l Accumulation<'l>,
         lanes: &Loops,
-        wide: &Wide,
+        accumulator: &Accumulator,
     ) -> Option<Self> {
         let mut lanes = lanes.clone();
         let (row, size) = (lanes.pop()?, accumulation.size as isize);
@@ -93,7 +93,8 @@ impl<'l> RowsByTarget<'l> {
             return None;
         }
         let long = row.len >= Rows::MIN_LEN;
-        let rows = wide.rows.filter(|_| dense && inside && many && long && Rows::can_run())?;
+        let rows =
+            accumulator.rows.filter(|_| dense && inside && many && long && Rows::can_run())?;
         let target = |&Component { len, step, .. }: &Component| {
             let step = Offsets { selected: step, ..Offsets::ZERO };
             Loop { len, step, entries: false }
@@ -105,7 +106,7 @@ impl<'l> RowsByTarget<'l> {
     }
 
     /// Reduces all rows. Where an index is refused, some targets may have been written.
-    pub(super) fn fold(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self) -> Result<(), Failure> {
         let accumulation = self.accumulation;
         let targets = accumulation.targets();
         let (updates, iterations) = (iterations(&self.entries), iterations(&self.lanes));
@@ -147,10 +148,10 @@ impl<'l> RowsByTarget<'l> {
                     if cut {
                         let columns = parallel::share(self.row.len, inner, part);
                         let at = at.after(columns.start, self.row.step);
-                        self.fold_targets(lists, at, columns.len(), 0..targets);
+                        self.reduce_targets(lists, at, columns.len(), 0..targets);
                     } else {
                         let share = lists.share(inner, part);
-                        self.fold_targets(lists, at, self.row.len, share);
+                        self.reduce_targets(lists, at, self.row.len, share);
                     }
                 });
             }
@@ -188,13 +189,13 @@ impl<'l> RowsByTarget<'l> {
     }
 
     /// Reduces the rows of a range of targets, of which `len` elements begin at this place.
-    fn fold_targets(&self, lists: &Lists, at: Offsets, len: usize, targets: Range<usize>) {
+    fn reduce_targets(&self, lists: &Lists, at: Offsets, len: usize, targets: Range<usize>) {
         let accumulation = self.accumulation;
         let offset = |number: usize| match self.targets[..] {
             [level] => level.step.selected.wrapping_mul(number as isize),
             _ => Cursor::new(&self.targets, Offsets::ZERO, number).take(1).0.selected,
         };
-        let fold_target = |number: usize, updates: Range<usize>| {
+        let reduce_target = |number: usize, updates: Range<usize>| {
             if updates.is_empty() {
                 return;
             }
@@ -210,21 +211,21 @@ impl<'l> RowsByTarget<'l> {
             // which the invariant describes; the target, or these columns of it, is this part's.
             #[allow(unsafe_code)]
             unsafe {
-                self.rows.fold(&row);
+                self.rows.reduce(&row);
             }
         };
         if !lists.touched.is_empty() {
             let before = |bound: usize| lists.touched.partition_point(|&it| (it as usize) < bound);
             let touched = &lists.touched[before(targets.start)..before(targets.end)];
             for number in touched.iter().map(|&number| number as usize) {
-                fold_target(number, lists.start(number)..lists.ends[number] as usize);
+                reduce_target(number, lists.start(number)..lists.ends[number] as usize);
             }
             return;
         }
         let mut start = lists.start(targets.start);
         for number in targets {
             let end = lists.ends[number] as usize;
-            fold_target(number, start..end);
+            reduce_target(number, start..end);
             start = end;
         }
     }

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::kinds::Wide;
+use super::kinds::Accumulator;
 use super::singles::Marks;
 use super::touched::{Touched, TouchedBuffers, is_apart};
 use super::{Accumulation, SHORT_ROW};
@@ -148,26 +148,26 @@ impl<K: Key> Kernel for Collect<K> {
 }
 
 /// Reduces lane by lane, with slots for the targets that updates touch.
-pub(super) fn fold(
+pub(super) fn run(
     accumulation: &Accumulation<'_>,
-    wide: &Wide,
+    accumulator: &Accumulator,
     lanes: &Loops,
 ) -> Result<(), Failure> {
-    let sparse = Sparse::of(accumulation, wide, lanes);
+    let sparse = Sparse::of(accumulation, accumulator, lanes);
     // How far the offsets of targets are apart, at most, and how many updates there are.
     let (lowest, highest) = sparse.reach();
     let bits = usize::BITS - sparse.updates().leading_zeros();
     // Small arrays never need the wider keys: with small thresholds they have them all the same.
     let spare = threshold(0, 52) as u32;
     let unused_bits = (highest.wrapping_sub(lowest) as usize as u64).leading_zeros();
-    let fold = |sparse: &Sparse<'_>| match unused_bits >= bits + spare {
-        true => sparse.fold::<u64>((lowest, highest), bits),
-        false => sparse.fold::<u128>((lowest, highest), bits),
+    let run = |sparse: &Sparse<'_>| match unused_bits >= bits + spare {
+        true => sparse.run::<u64>((lowest, highest), bits),
+        false => sparse.run::<u128>((lowest, highest), bits),
     };
-    match fold(&sparse) {
+    match run(&sparse) {
         // Nothing was written where memory was refused: each share asks for room for all updates.
         Err(Failure::Error(_)) if sparse.shares > 1 => {
-            fold(&Sparse { shares: 1, parts: 1, ..sparse })
+            run(&Sparse { shares: 1, parts: 1, ..sparse })
         }
         done => done,
     }
@@ -176,7 +176,7 @@ pub(super) fn fold(
 /// A reduction of updates that are sorted by their target.
 struct Sparse<'s> {
     accumulation: &'s Accumulation<'s>,
-    wide: &'s Wide,
+    accumulator: &'s Accumulator,
     /// The loops around all others.
     lanes: Loops,
     /// The innermost loop but for `row`, or the longest if that is short, of which `batch` iterations are sorted
@@ -213,7 +213,7 @@ struct Buffers<K> {
 }
 
 impl<'s> Sparse<'s> {
-    fn of(accumulation: &'s Accumulation<'s>, wide: &'s Wide, lanes: &Loops) -> Self {
+    fn of(accumulation: &'s Accumulation<'s>, accumulator: &'s Accumulator, lanes: &Loops) -> Self {
         let mut lanes = lanes.clone();
         let row = match lanes.iter().rposition(|level| level.step.indices == 0) {
             Some(at) => lanes.remove(at),
@@ -254,7 +254,7 @@ impl<'s> Sparse<'s> {
         let once = accumulation.kernels.once(accumulation.reduction, accumulation.init);
         Sparse {
             accumulation,
-            wide,
+            accumulator,
             lanes,
             beside,
             batch,
@@ -293,12 +293,12 @@ impl<'s> Sparse<'s> {
             marks: Marks::new(count)?,
             others: reserved(count)?,
             sorted: None,
-            touched: TouchedBuffers::new(self.wide, count, row)?,
+            touched: TouchedBuffers::new(self.accumulator, count, row)?,
         })
     }
 
     /// Reduces all lanes.
-    fn fold<K: Key>(&self, (lowest, highest): (isize, isize), bits: u32) -> Result<(), Failure> {
+    fn run<K: Key>(&self, (lowest, highest): (isize, isize), bits: u32) -> Result<(), Failure> {
         let Sparse { beside, batch, row, pieces, shares, parts, .. } = *self;
         let batches = beside.len.div_ceil(batch);
         let units = iterations(&self.lanes) * batches * pieces * shares;
@@ -334,7 +334,7 @@ impl<'s> Sparse<'s> {
                 if refusal.is_set() {
                     return;
                 }
-                self.fold_lanes(at.after(piece.start, row.step), row, singles, &mut buffers);
+                self.reduce_lanes(at.after(piece.start, row.step), row, singles, &mut buffers);
             }
         });
         Ok(refusal.result()?)
@@ -374,7 +374,13 @@ impl<'s> Sparse<'s> {
 
     /// Reduces the updates of lanes, or of a piece of a row of them, that were collected and sorted, the
     /// first `singles` of which are the only ones of their targets.
-    fn fold_lanes<K: Key>(&self, at: Offsets, row: Loop, singles: usize, buffers: &mut Buffers<K>) {
+    fn reduce_lanes<K: Key>(
+        &self,
+        at: Offsets,
+        row: Loop,
+        singles: usize,
+        buffers: &mut Buffers<K>,
+    ) {
         let Buffers { collect, touched, .. } = buffers;
         let Collect { lowest, bits, evenly, .. } = *collect;
         let Ok(pending) = collect.pending.get_mut() else { return };
@@ -393,7 +399,7 @@ impl<'s> Sparse<'s> {
         // the others, sorted.
         #[allow(unsafe_code)]
         unsafe {
-            let mut touched = Touched::new(self.accumulation, self.wide, (at, row), touched);
+            let mut touched = Touched::new(self.accumulation, self.accumulator, (at, row), touched);
             let (singles, others) = keys.split_at(singles);
             match &self.once {
                 Some(once) => {

@@ -21,7 +21,7 @@ use crate::threshold::threshold;
 const FEW_REPEAT: usize = threshold(5, 2);
 
 /// The accumulator of the last target.
-pub(super) struct Accumulator {
+pub(super) struct LastTarget {
     /// The address of the target, or 0 before the first.
     pub(super) target: usize,
     pub(super) sum: f32,
@@ -34,21 +34,21 @@ struct InOrder {
     run: InOrderRun,
     init: bool,
     /// That of the target of the last entry of the tile before.
-    last: Mutex<Accumulator>,
+    last: Mutex<LastTarget>,
 }
 
 #[allow(unsafe_code)]
 impl Kernel for InOrder {
     unsafe fn run(&self, tile: &Tile<'_>) {
         let Ok(mut last) = self.last.lock() else { return };
-        // SAFETY: the caller's promise; the entries are of one loop (`fold`).
+        // SAFETY: the caller's promise; the entries are of one loop (`run`).
         unsafe { (self.run.0)(tile, &mut last, self.init) }
     }
 }
 
 /// Reduces `updates` single elements of one lane, if their indices are sorted, and few repeat; else returns
 /// `None`, and nothing was done.
-pub(super) fn fold(
+pub(super) fn run(
     accumulation: &Accumulation<'_>,
     run: InOrderRun,
     updates: usize,
@@ -66,7 +66,7 @@ pub(super) fn fold(
     let parts = parallel::parts_at_once(cost);
     let refusal = Refusal::new();
     parallel::run(parts, &|part| {
-        let last = Accumulator { target: 0, sum: 0.0, count: 0 };
+        let last = LastTarget { target: 0, sum: 0.0, count: 0 };
         let kernel = InOrder { run, init: accumulation.init, last: Mutex::new(last) };
         let arrays = (accumulation.target, accumulation.updates, accumulation.size);
         let run = accumulation.run(&walk, arrays, &kernel, &refusal);

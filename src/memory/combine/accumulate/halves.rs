@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 
 use super::kinds::{NarrowFn, WidenFn};
-use super::rows::{FoldRow, Row, RowAccumulator, RowParams, SHORT_BLOCK, fold_row, map_array};
+use super::rows::{ReduceRow, Row, RowAccumulator, RowParams, SHORT_BLOCK, map_array, reduce_row};
 use super::runs::map_run;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::memory::cpu;
@@ -14,23 +14,23 @@ pub(crate) trait Half: Copy + 'static {
     const WIDEN: WidenFn;
     const NARROW: NarrowFn;
     /// Reduces whole rows in registers: sums, differences and means.
-    const SUM_ROW: FoldRow;
+    const SUM_ROW: ReduceRow;
     /// The same of products.
-    const MULTIPLY_ROW: FoldRow;
+    const MULTIPLY_ROW: ReduceRow;
 }
 
 impl Half for f16 {
     const WIDEN: WidenFn = widen_f16;
     const NARROW: NarrowFn = narrow_f16;
-    const SUM_ROW: FoldRow = fold_f16::<false>;
-    const MULTIPLY_ROW: FoldRow = fold_f16::<true>;
+    const SUM_ROW: ReduceRow = reduce_row_of_f16::<false>;
+    const MULTIPLY_ROW: ReduceRow = reduce_row_of_f16::<true>;
 }
 
 impl Half for bf16 {
     const WIDEN: WidenFn = widen_bf16;
     const NARROW: NarrowFn = narrow_bf16;
-    const SUM_ROW: FoldRow = fold_bf16::<false>;
-    const MULTIPLY_ROW: FoldRow = fold_bf16::<true>;
+    const SUM_ROW: ReduceRow = reduce_row_of_bf16::<false>;
+    const MULTIPLY_ROW: ReduceRow = reduce_row_of_bf16::<true>;
 }
 
 /// Converts `f16` to `f32`.
@@ -254,23 +254,23 @@ impl<F: Format, const PRODUCT: bool> RowAccumulator for HalfRows<F, PRODUCT> {
 /// Reduces a row of `bf16`.
 ///
 /// # Safety
-/// That of [`Rows::fold`](super::rows::Rows::fold).
+/// That of [`Rows::reduce`](super::rows::Rows::reduce).
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2"))]
 #[allow(unsafe_code)]
-unsafe fn fold_bf16<const PRODUCT: bool>(row: &Row<'_>, params: RowParams) {
+unsafe fn reduce_row_of_bf16<const PRODUCT: bool>(row: &Row<'_>, params: RowParams) {
     // SAFETY: the caller's promise.
-    unsafe { fold_row(HalfRows::<_, PRODUCT> { format: Bf16, params }, row) }
+    unsafe { reduce_row(HalfRows::<_, PRODUCT> { format: Bf16, params }, row) }
 }
 
 /// Reduces a row of `f16`.
 ///
 /// # Safety
-/// That of [`Rows::fold`](super::rows::Rows::fold).
+/// That of [`Rows::reduce`](super::rows::Rows::reduce).
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2,f16c"))]
 #[allow(unsafe_code)]
-unsafe fn fold_f16<const PRODUCT: bool>(row: &Row<'_>, params: RowParams) {
+unsafe fn reduce_row_of_f16<const PRODUCT: bool>(row: &Row<'_>, params: RowParams) {
     if let Some(format) = f16_format() {
         // SAFETY: the caller's promise.
-        unsafe { fold_row(HalfRows::<_, PRODUCT> { format, params }, row) }
+        unsafe { reduce_row(HalfRows::<_, PRODUCT> { format, params }, row) }
     }
 }

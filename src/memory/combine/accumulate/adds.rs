@@ -1,7 +1,7 @@
 //! Kernels that change slots.
 
 use super::SHORT_ROW;
-use super::kinds::Wide;
+use super::kinds::Accumulator;
 use super::runs::{STAGE, Stage, contiguous};
 use crate::memory::combine::apply::{Set, elements};
 use crate::memory::copy::rows;
@@ -11,16 +11,16 @@ use crate::memory::walk::Offsets;
 use crate::threshold::threshold;
 
 /// Adds updates (listed) to slots (selected): some updates at a time are converted
-/// to values, or to slots, in a buffer, and added from there by [`Wide::add`].
-pub(super) struct AddToSlots<'w>(pub(super) &'w Wide);
+/// to values, or to slots, in a buffer, and added from there by [`Accumulator::add`].
+pub(super) struct AddToSlots<'w>(pub(super) &'w Accumulator);
 
 #[allow(unsafe_code)]
 impl Kernel for AddToSlots<'_> {
     unsafe fn run(&self, tile: &Tile<'_>) {
-        let wide = self.0;
-        if wide.adds_elements() {
+        let accumulator = self.0;
+        if accumulator.adds_elements() {
             // SAFETY: the caller's promise.
-            return unsafe { (wide.add)(tile) };
+            return unsafe { (accumulator.add)(tile) };
         }
         let (inner, outer) = (tile.inner, tile.outer);
         if let Some([iterations, entries]) = pieces(tile) {
@@ -85,24 +85,24 @@ impl AddToSlots<'_> {
     /// that lie side by side.
     ///
     /// # Safety
-    /// That of [`Kernel::run_single`]; `add` is that of [`Wide::add_single`].
+    /// That of [`Kernel::run_single`]; `add` is that of [`Accumulator::add_single`].
     unsafe fn add_single(&self, add: SingleFn, elements: &Elements<'_>) -> bool {
-        let (wide, size) = (self.0, self.0.addend());
-        if wide.adds_elements() {
+        let (accumulator, size) = (self.0, self.0.addend());
+        if accumulator.adds_elements() {
             // SAFETY: the caller's promise.
             return unsafe { add(elements) };
         }
         let Elements { count, step, .. } = *elements;
         let mut stages = [Stage::new(), Stage::new(), Stage::new()];
         let stages = stages.each_mut().map(Stage::start);
-        let dense = step.listed == (count * wide.element) as isize;
+        let dense = step.listed == (count * accumulator.element) as isize;
         let lanes = if dense { STAGE / count.max(1) } else { 1 };
-        elements.pieces(wide.element, STAGE, lanes, |piece| {
+        elements.pieces(accumulator.element, STAGE, lanes, |piece| {
             let len = if piece.repeated { BLOCK } else { piece.lanes * piece.count };
             let step = Offsets { listed: (piece.count * size) as isize, ..piece.step };
             // SAFETY: the caller's promise, for some of the elements: no more than a buffer holds.
             unsafe {
-                self.convert(piece.listed, wide.element as isize, len, stages, 0);
+                self.convert(piece.listed, accumulator.element as isize, len, stages, 0);
                 add(&Elements { listed: stages[2], step, ..piece })
             }
         })
@@ -113,7 +113,7 @@ impl AddToSlots<'_> {
     /// # Safety
     /// That of [`Kernel::run`], and the tile has no more than [`STAGE`] elements in all iterations.
     unsafe fn add_staged(&self, tile: &Tile<'_>) {
-        let (wide, size) = (self.0, self.0.addend());
+        let (accumulator, size) = (self.0, self.0.addend());
         let mut stages = [Stage::new(), Stage::new(), Stage::new()];
         let (entries, row) = (tile.offsets.len(), tile.inner.len);
         let stages = stages.each_mut().map(Stage::start);
@@ -130,14 +130,14 @@ impl AddToSlots<'_> {
                 for number in 0..row {
                     let by = tile.inner.listed.wrapping_mul(number as isize);
                     let listed = tile.listed.wrapping_offset(by);
-                    self.convert(listed, wide.element as isize, len, stages, number * inner);
+                    self.convert(listed, accumulator.element as isize, len, stages, number * inner);
                 }
             } else if lies_across(tile) {
                 let len = tile.outer.len * row;
                 (every, places) = (row * size, len * size);
                 for entry in 0..entries {
                     let listed = tile.listed.wrapping_offset(tile.places.at(entry));
-                    self.convert(listed, wide.element as isize, len, stages, entry * places);
+                    self.convert(listed, accumulator.element as isize, len, stages, entry * places);
                 }
             } else if lies_in_columns(tile) {
                 (every, inner) = (size, tile.outer.len * size);
@@ -162,7 +162,7 @@ impl AddToSlots<'_> {
                     self.convert_iteration(tile, listed, stages, number * every);
                 }
             }
-            (wide.add)(&Tile {
+            (accumulator.add)(&Tile {
                 listed: stages[2],
                 outer: Steps { listed: every as isize, ..tile.outer },
                 places: Places::Every(places as isize),
@@ -237,19 +237,19 @@ impl AddToSlots<'_> {
         [gather, values, addends]: [*mut u8; 3],
         at: usize,
     ) {
-        let wide = self.0;
+        let accumulator = self.0;
         // SAFETY: the caller's promise.
         unsafe {
-            let from = contiguous(updates, step, wide.element, len, gather);
+            let from = contiguous(updates, step, accumulator.element, len, gather);
             let to = addends.add(at);
-            match (wide.convert, wide.lift.filter(|_| wide.adds_slots)) {
+            match (accumulator.convert, accumulator.lift.filter(|_| accumulator.adds_slots)) {
                 (Some((widen, _)), Some((lift, _))) => {
                     widen(from, values, len);
                     lift(values, to, len, true);
                 }
                 (Some((widen, _)), None) => widen(from, to, len),
                 (None, Some((lift, _))) => lift(from, to, len, true),
-                (None, None) => to.copy_from_nonoverlapping(from, len * wide.value),
+                (None, None) => to.copy_from_nonoverlapping(from, len * accumulator.value),
             }
         }
     }
@@ -339,12 +339,12 @@ fn step_of_columns(tile: &Tile<'_>) -> Option<isize> {
 }
 
 /// Makes slots (selected) empty.
-pub(super) struct ClearSlots<'w>(pub(super) &'w Wide);
+pub(super) struct ClearSlots<'w>(pub(super) &'w Accumulator);
 
 #[allow(unsafe_code)]
 impl Kernel for ClearSlots<'_> {
     unsafe fn run(&self, tile: &Tile<'_>) {
-        let Wide { slot: size, empty, .. } = *self.0;
+        let Accumulator { slot: size, empty, .. } = *self.0;
         let mut value = [0; 16];
         value[..empty.len()].copy_from_slice(&empty);
         // SAFETY: the caller's promise, for slots of this size.

@@ -29,17 +29,17 @@ pub(crate) struct Row<'r> {
     pub(super) init: bool,
 }
 
-/// Reduces a row, as [`Rows::fold`] does.
-pub(super) type FoldRow = unsafe fn(&Row<'_>, RowParams);
+/// Reduces a row, as [`Rows::reduce`] does.
+pub(super) type ReduceRow = unsafe fn(&Row<'_>, RowParams);
 
 /// How rows are reduced: a function for their element type, and its parameters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows {
-    pub(super) run: FoldRow,
+    pub(super) run: ReduceRow,
     pub(super) params: RowParams,
 }
 
-/// The parameters of a [`FoldRow`], which need no function of their own.
+/// The parameters of a [`ReduceRow`], which need no function of their own.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RowParams {
     /// Bits that are inverted (XOR) in updates as they are read.
@@ -76,7 +76,7 @@ impl Rows {
     /// [`MIN_LEN`](Self::MIN_LEN). Nobody else uses the row of the target.
     #[allow(unsafe_code)]
     #[inline]
-    pub(super) unsafe fn fold(&self, row: &Row<'_>) {
+    pub(super) unsafe fn reduce(&self, row: &Row<'_>) {
         // SAFETY: the caller's promise.
         unsafe { (self.run)(row, self.params) }
     }
@@ -112,7 +112,7 @@ pub(super) trait RowAccumulator: Copy {
     /// than `MAX_TERMS` updates.
     ///
     /// # Safety
-    /// That of [`Rows::fold`], and the row has `N` columns from `first` on.
+    /// That of [`Rows::reduce`], and the row has `N` columns from `first` on.
     #[allow(unsafe_code)]
     unsafe fn block<const N: usize>(self, row: &Row<'_>, first: usize) -> [Self::Element; N];
 
@@ -120,7 +120,7 @@ pub(super) trait RowAccumulator: Copy {
     /// any number of updates.
     ///
     /// # Safety
-    /// That of [`Rows::fold`], and the row has `SHORT_BLOCK` columns from `first` on.
+    /// That of [`Rows::reduce`], and the row has `SHORT_BLOCK` columns from `first` on.
     #[allow(unsafe_code)]
     unsafe fn block_of_many(self, row: &Row<'_>, first: usize) -> [Self::Element; SHORT_BLOCK];
 
@@ -170,10 +170,10 @@ pub(super) fn map_array<T: Copy, U: Copy + Default, const N: usize>(
 /// Reduces a row, block by block.
 ///
 /// # Safety
-/// That of [`Rows::fold`].
+/// That of [`Rows::reduce`].
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(super) unsafe fn fold_row<A: RowAccumulator>(accumulator: A, row: &Row<'_>) {
+pub(super) unsafe fn reduce_row<A: RowAccumulator>(accumulator: A, row: &Row<'_>) {
     let target = row.target.cast::<A::Element>();
     let fits = row.count < A::MAX_TERMS;
     let rest = if fits { row.len % A::LONG_BLOCK } else { row.len };
@@ -234,7 +234,7 @@ where
         IntegerRows<B>: RowAccumulator,
     {
         // SAFETY: the caller's promise.
-        unsafe { fold_row(IntegerRows { flip: B::of(params.flip.into()) }, row) }
+        unsafe { reduce_row(IntegerRows { flip: B::of(params.flip.into()) }, row) }
     }
     Some(Rows { run: run::<B>, params: RowParams { flip, mean: true } })
 }

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::kinds::Wide;
+use super::kinds::Accumulator;
 use crate::memory::copy::copy_strided;
 use crate::memory::cpu::widely;
 use crate::threshold::threshold;
@@ -69,7 +69,7 @@ pub(super) unsafe fn contiguous(
 }
 
 #[allow(unsafe_code)]
-impl Wide {
+impl Accumulator {
     /// Makes `len` slots that start from the elements of a target, `step` bytes from one to the
     /// next.
     ///

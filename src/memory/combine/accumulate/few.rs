@@ -22,32 +22,32 @@ const NUMBERS: usize = threshold(256, 16);
 /// which is the selected one.
 #[allow(unsafe_code)]
 #[inline(never)]
-pub(in crate::memory) unsafe fn fold_few(
+pub(in crate::memory) unsafe fn accumulate_few(
     few: &Few<'_>,
     kernels: &Kernels,
     (reduction, init): (Reduction, bool),
 ) -> Option<Result<(), Refused>> {
     let (target, all, size) = few.target()?;
     let extent = Extent { updates: few.count(), rows: false, bits: size as u32 * 8 };
-    let wide = kernels.wide(reduction, extent).expect(HAS_KERNELS);
-    if all.len.checked_mul(wide.slot)? > size_of::<u128>() * NUMBERS {
+    let accumulator = kernels.accumulator(reduction, extent).expect(HAS_KERNELS);
+    if all.len.checked_mul(accumulator.slot)? > size_of::<u128>() * NUMBERS {
         return None;
     }
     let mut memory = [const { MaybeUninit::<u128>::uninit() }; NUMBERS];
     let slots = memory.as_mut_ptr().cast::<u8>();
-    let scale = |step: isize| step / all.step * wide.slot as isize;
+    let scale = |step: isize| step / all.step * accumulator.slot as isize;
     // SAFETY: the caller's promise; the target is `all.len` elements, for each of which there is room for a
     // slot; steps between them are multiples of that from one to the next, and slots lie in the same order.
     unsafe {
-        wide.start(target, all.step, slots, all.len);
+        accumulator.start(target, all.step, slots, all.len);
         let done = few.run_over(slots, scale, |tile| {
             if !init {
-                ClearSlots(&wide).run(tile);
+                ClearSlots(&accumulator).run(tile);
             }
-            AddToSlots(&wide).run(tile);
+            AddToSlots(&accumulator).run(tile);
         });
         if done == Some(Ok(())) {
-            wide.finish(slots, target, all.step, all.len, init);
+            accumulator.finish(slots, target, all.step, all.len, init);
         }
         done
     }

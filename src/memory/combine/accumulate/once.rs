@@ -5,7 +5,7 @@
 use half::{bf16, f16};
 
 use super::halves::{Bf16, Format, f16_format};
-use super::in_order::Accumulator;
+use super::in_order::LastTarget;
 use super::kinds::{InOrderRun, OnceRun};
 use crate::memory::combine::apply::elements;
 use crate::memory::combine::rows::{self, Combine};
@@ -162,13 +162,13 @@ unsafe fn bf16_once<O: Operation>(tile: &Tile<'_>) {
 unsafe fn run_in_order<F: Format, O: Operation, const MEAN: bool>(
     format: F,
     tile: &Tile<'_>,
-    last: &mut Accumulator,
+    last: &mut LastTarget,
     init: bool,
 ) {
     let target = |offset: isize| tile.selected.wrapping_offset(offset);
     let initial = u32::from(init);
     let Some(&first) = tile.offsets.first() else { return };
-    let Accumulator { target: mut before, mut sum, mut count } = *last;
+    let LastTarget { target: mut before, mut sum, mut count } = *last;
     // SAFETY: the caller's promise, here and below: the targets and updates of all entries.
     let [mut held, _] = format.widen_pair([unsafe { target(first).cast::<u16>().read() }; 2]);
     for (k, &offset) in tile.offsets.iter().enumerate() {
@@ -189,7 +189,7 @@ unsafe fn run_in_order<F: Format, O: Operation, const MEAN: bool>(
         unsafe { to.cast::<u16>().write(result) };
         (before, held) = (to.addr(), next_held);
     }
-    *last = Accumulator { target: before, sum, count };
+    *last = LastTarget { target: before, sum, count };
 }
 
 /// [`run_in_order`] for `f16`.
@@ -200,7 +200,7 @@ unsafe fn run_in_order<F: Format, O: Operation, const MEAN: bool>(
 #[allow(unsafe_code)]
 unsafe fn f16_in_order<O: Operation, const MEAN: bool>(
     tile: &Tile<'_>,
-    last: &mut Accumulator,
+    last: &mut LastTarget,
     init: bool,
 ) {
     if let Some(format) = f16_format() {
@@ -217,7 +217,7 @@ unsafe fn f16_in_order<O: Operation, const MEAN: bool>(
 #[allow(unsafe_code)]
 unsafe fn bf16_in_order<O: Operation, const MEAN: bool>(
     tile: &Tile<'_>,
-    last: &mut Accumulator,
+    last: &mut LastTarget,
     init: bool,
 ) {
     // SAFETY: the caller's promise.
