@@ -4,7 +4,7 @@ mod each;
 mod later;
 
 pub(super) use each::{MANY_ENTRIES, MANY_ITERATIONS};
-pub(super) use later::{Later, later_slots};
+pub(super) use later::{Later, LaterSlots, later_slots};
 
 use super::combine::Set;
 use super::cpu;

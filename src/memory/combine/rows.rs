@@ -1,7 +1,7 @@
 //! Combines rows of updates with their targets, in blocks of a few elements.
 
 use crate::memory::cpu;
-use crate::memory::tile::{Later, Places, Tile, later_slots};
+use crate::memory::tile::{Later, LaterSlots, Places, Tile, later_slots};
 use crate::threshold::threshold;
 
 /// Prefetch distance of targets: number of rows ahead of the row being combined.
@@ -147,78 +147,139 @@ fn targets_ahead(bytes: usize) -> usize {
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: impl Combine<A, U>) {
-    let len = tile.inner.len;
-    // The end of each run of equal targets is a branch misprediction, which costs more than
-    // store-to-load forwarding where runs are short. Where blocks overlap (`len` is no multiple of
-    // `N`), a load waits for two stores, so shorter runs pay, too: even two in a run where the same few
-    // entries come in each iteration, which processors learn to predict.
-    let predicted = tile.outer.len >= PREDICTED[0] && tile.offsets.len() <= PREDICTED[1];
-    let repeated = match len.is_multiple_of(N) {
-        true => [7, 8],
-        false if predicted => [1, 5],
-        false => [3, 4],
-    };
-    if tile.repeats(tile.offsets.len().saturating_mul(tile.outer.len), repeated) {
+    if runs_pay::<N>(tile) {
         // SAFETY: the caller's promise.
         return unsafe { runs_of::<A, U, N>(tile, combine) };
     }
-    let bytes = len * size_of::<A>();
-    let (targets_ahead, target_bytes) = (targets_ahead(bytes), bytes.min(TARGET_AHEAD_BYTES));
-    let updates_ahead = if tile.spread {
-        (UPDATES_AHEAD_BYTES / bytes).clamp(TARGETS_AHEAD, UPDATES_AHEAD)
-    } else {
-        targets_ahead
-    };
-    let (offsets, last) = (tile.offsets, tile.offsets.len().wrapping_sub(1));
     let mut slots = later_slots();
-    let later_targets = Later::of(tile, targets_ahead, &mut slots);
-    // Number of rows whose updates are prefetched at once: the check whether the list is prefetched
-    // takes a tenth of the time of a short row.
-    let rows_per_prefetch = if bytes <= 128 { 8 } else { 1 };
+    let ahead = RowsAhead::of(tile, tile.inner.len * size_of::<A>(), &mut slots);
     for iteration in 0..tile.outer.len {
-        let (selected, mut listed) = tile.iteration(iteration);
-        let prefetch = |k: usize| {
-            if let Some(later) = later_targets.offset(k) {
-                cpu::prefetch_all(selected.wrapping_offset(later), target_bytes);
-            }
-        };
+        let arrays = tile.iteration(iteration);
         // SAFETY: the caller's promise.
         unsafe {
             match tile.places {
                 Places::Every(step) => {
-                    for (k, &offset) in offsets.iter().enumerate() {
-                        if k & (rows_per_prefetch - 1) == 0 {
-                            if k % 8 == 0 {
-                                tile.next.prefetch(k / 8);
-                            }
-                            tile.prefetch_list(listed, rows_per_prefetch * bytes);
-                        }
-                        prefetch(k);
-                        let target = selected.wrapping_offset(offset).cast();
-                        let updates = Updates::single(listed.cast());
-                        combine_row::<A, U, N, false>(target, updates, len, combine);
-                        listed = listed.wrapping_offset(step);
-                    }
+                    evenly_spaced::<A, U, N>(tile, arrays, step, &ahead, combine);
                 }
                 Places::Each(places) => {
-                    for (k, (&offset, &place)) in offsets.iter().zip(places).enumerate() {
-                        prefetch(k);
-                        // These updates do not follow each other, and where targets are spread
-                        // over much memory, updates come from memory.
-                        let later = listed.wrapping_offset(places[(k + updates_ahead).min(last)]);
-                        if tile.spread {
-                            cpu::prefetch_l2(later, bytes.min(UPDATE_AHEAD_BYTES));
-                        } else {
-                            cpu::prefetch_all(later, bytes);
-                            cpu::prefetch_line(later.wrapping_add(bytes - 1));
-                        }
-                        let target = selected.wrapping_offset(offset).cast();
-                        let updates = Updates::single(listed.wrapping_offset(place).cast());
-                        combine_row::<A, U, N, false>(target, updates, len, combine);
-                    }
+                    picked_out::<A, U, N>(tile, arrays, places, &ahead, combine);
                 }
             }
         }
+    }
+}
+
+/// Whether rows that follow each other have the same target so often that they are better combined first.
+///
+/// The end of each run of equal targets is a branch misprediction, which costs more than
+/// store-to-load forwarding where runs are short. Where blocks overlap (the length of rows is no multiple
+/// of `N`), a load waits for two stores, so shorter runs pay, too: even two in a run where the same few
+/// entries come in each iteration, which processors learn to predict.
+#[inline(always)]
+fn runs_pay<const N: usize>(tile: &Tile<'_>) -> bool {
+    let predicted = tile.outer.len >= PREDICTED[0] && tile.offsets.len() <= PREDICTED[1];
+    let repeated = match tile.inner.len.is_multiple_of(N) {
+        true => [7, 8],
+        false if predicted => [1, 5],
+        false => [3, 4],
+    };
+    tile.repeats(tile.offsets.len().saturating_mul(tile.outer.len), repeated)
+}
+
+/// What is prefetched while rows are combined.
+struct RowsAhead<'t> {
+    /// Bytes of a row.
+    bytes: usize,
+    /// The targets further on, and the bytes of each that are prefetched.
+    targets: Later<'t>,
+    target_bytes: usize,
+    /// The number of rows ahead of which updates are prefetched, where they do not follow each other.
+    updates: usize,
+}
+
+impl<'t> RowsAhead<'t> {
+    /// For rows of `bytes` bytes.
+    #[inline(always)]
+    fn of(tile: &Tile<'t>, bytes: usize, slots: &'t mut LaterSlots) -> Self {
+        let targets_ahead = targets_ahead(bytes);
+        let updates = match tile.spread {
+            true => (UPDATES_AHEAD_BYTES / bytes).clamp(TARGETS_AHEAD, UPDATES_AHEAD),
+            false => targets_ahead,
+        };
+        let targets = Later::of(tile, targets_ahead, slots);
+        RowsAhead { bytes, targets, target_bytes: bytes.min(TARGET_AHEAD_BYTES), updates }
+    }
+
+    /// Prefetches the target of a later row, as row number `k` of those that select from here is combined.
+    #[inline(always)]
+    fn prefetch_target(&self, selected: *mut u8, k: usize) {
+        if let Some(later) = self.targets.offset(k) {
+            cpu::prefetch_all(selected.wrapping_offset(later), self.target_bytes);
+        }
+    }
+}
+
+/// The rows of an iteration, whose updates are `step` bytes apart.
+///
+/// # Safety
+/// That of [`rows_of`]; the arrays begin where those of the iteration do.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn evenly_spaced<A: Copy, U: Copy, const N: usize>(
+    tile: &Tile<'_>,
+    (selected, mut listed): (*mut u8, *mut u8),
+    step: isize,
+    ahead: &RowsAhead<'_>,
+    combine: impl Combine<A, U>,
+) {
+    // Number of rows whose updates are prefetched at once: the check whether the list is prefetched
+    // takes a tenth of the time of a short row.
+    let rows_per_prefetch = if ahead.bytes <= 128 { 8 } else { 1 };
+    for (k, &offset) in tile.offsets.iter().enumerate() {
+        if k & (rows_per_prefetch - 1) == 0 {
+            if k % 8 == 0 {
+                tile.next.prefetch(k / 8);
+            }
+            tile.prefetch_list(listed, rows_per_prefetch * ahead.bytes);
+        }
+        ahead.prefetch_target(selected, k);
+        let target = selected.wrapping_offset(offset).cast();
+        let updates = Updates::single(listed.cast());
+        // SAFETY: the caller's promise.
+        unsafe { combine_row::<A, U, N, false>(target, updates, tile.inner.len, combine) };
+        listed = listed.wrapping_offset(step);
+    }
+}
+
+/// The rows of an iteration, whose updates have these places.
+///
+/// # Safety
+/// That of [`rows_of`]; the arrays begin where those of the iteration do.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn picked_out<A: Copy, U: Copy, const N: usize>(
+    tile: &Tile<'_>,
+    (selected, listed): (*mut u8, *mut u8),
+    places: &[isize],
+    ahead: &RowsAhead<'_>,
+    combine: impl Combine<A, U>,
+) {
+    let last = tile.offsets.len().wrapping_sub(1);
+    for (k, (&offset, &place)) in tile.offsets.iter().zip(places).enumerate() {
+        ahead.prefetch_target(selected, k);
+        // These updates do not follow each other, and where targets are spread over much memory,
+        // updates come from memory.
+        let later = listed.wrapping_offset(places[(k + ahead.updates).min(last)]);
+        if tile.spread {
+            cpu::prefetch_l2(later, ahead.bytes.min(UPDATE_AHEAD_BYTES));
+        } else {
+            cpu::prefetch_all(later, ahead.bytes);
+            cpu::prefetch_line(later.wrapping_add(ahead.bytes - 1));
+        }
+        let target = selected.wrapping_offset(offset).cast();
+        let updates = Updates::single(listed.wrapping_offset(place).cast());
+        // SAFETY: the caller's promise.
+        unsafe { combine_row::<A, U, N, false>(target, updates, tile.inner.len, combine) };
     }
 }
 

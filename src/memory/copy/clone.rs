@@ -123,22 +123,36 @@ unsafe fn clone_rows<T: Clone, const ARRAYS: bool, const SHORT: usize, const GAT
         |selected, listed| {
             let (from, to) = typed(selected, listed);
             // SAFETY: the caller's promise, for each row.
-            unsafe {
-                if to_step == size {
-                    // The compiler sees a constant step of the target, and can vectorise the loop.
-                    for k in 0..inner.len {
-                        let from = from.wrapping_byte_offset(from_step.wrapping_mul(k as isize));
-                        to.add(k).write((*from).clone());
-                    }
-                } else {
-                    for k in 0..inner.len as isize {
-                        let from = from.wrapping_byte_offset(k.wrapping_mul(from_step));
-                        to.wrapping_byte_offset(k.wrapping_mul(to_step)).write((*from).clone());
-                    }
-                }
-            }
+            unsafe { clone_strided((from, from_step), (to, to_step), inner.len) }
         },
     );
+}
+
+/// Clones `len` elements, each array of which has a distance in bytes from one to the next.
+///
+/// # Safety
+/// These elements can be read from `from` and written to `to`, and the two do not overlap.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn clone_strided<T: Clone>(
+    (from, from_step): (*const T, isize),
+    (to, to_step): (*mut T, isize),
+    len: usize,
+) {
+    let from = |k: isize| from.wrapping_byte_offset(k.wrapping_mul(from_step));
+    // SAFETY: the caller's promise, for each element.
+    unsafe {
+        if to_step == size_of::<T>() as isize {
+            // The compiler sees a constant step of the target, and can vectorise the loop.
+            for k in 0..len {
+                to.add(k).write((*from(k as isize)).clone());
+            }
+        } else {
+            for k in 0..len as isize {
+                to.wrapping_byte_offset(k.wrapping_mul(to_step)).write((*from(k)).clone());
+            }
+        }
+    }
 }
 
 /// Clones `len` elements that are contiguous in both arrays: up to `SHORT` bytes inline, more by a

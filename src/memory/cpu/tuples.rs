@@ -46,21 +46,8 @@ fn by_avx2<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
     policy: Policy,
     mut visit: V,
 ) -> bool {
-    let (zero, ones) = (_mm256_setzero_si256(), _mm256_set1_epi32(-1));
-    // All ones if numbers are signed, else zeros; and the lower bound of positions, as signed
-    // numbers: 0 if numbers are signed, else none.
-    let signs = _mm256_set1_epi32(-i32::from(signed));
-    let floor = _mm256_andnot_si256(signs, _mm256_set1_epi32(i32::MIN));
-    // The lengths of the axes of the first eight numbers, and of the others if `K` is more than 2.
-    let mut lens = [0; 16];
-    lens.iter_mut().zip(axes.iter().cycle()).for_each(|(len, axis)| *len = axis.len as i32);
-    let lens = [0, 8].map(|first| {
-        // SAFETY: the slice has eight lengths of 4 bytes, as many bytes as are loaded.
-        #[allow(unsafe_code)]
-        unsafe {
-            _mm256_loadu_si256(lens[first..][..8].as_ptr().cast())
-        }
-    });
+    let zero = _mm256_setzero_si256();
+    let (lens, sign) = (lengths(axes), Sign::of(signed));
     let steps = axes.map(|axis| _mm256_set1_epi64x(axis.step as i64));
     // Accumulated over all numbers: negative where the lower half of one is out of bounds, and not
     // zero where one does not fit 32 bits.
@@ -80,25 +67,15 @@ fn by_avx2<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
         }
         let (mut positions, mut outside) = ([zero; 2], [zero; 2]);
         for vector in 0..(4 * K).div_ceil(8) {
-            let (low, high) = halves(&block[vector * 8..]);
-            let len = lens[vector];
-            let end = _mm256_sub_epi32(len, _mm256_set1_epi32(1));
-            let negative = _mm256_and_si256(_mm256_srai_epi32::<31>(low), signs);
-            let position = _mm256_add_epi32(low, _mm256_and_si256(negative, len));
-            let outside_sign = _mm256_or_si256(position, _mm256_sub_epi32(end, position));
-            // The upper half of a number that fits 32 bits is its sign extension.
-            let excess = if size_of::<I>() == 8 { _mm256_xor_si256(high, negative) } else { zero };
-            any_outside = _mm256_or_si256(any_outside, outside_sign);
-            any_excess = _mm256_or_si256(any_excess, excess);
-            positions[vector] = _mm256_min_epu32(_mm256_max_epi32(position, floor), end);
+            let (numbers, len) = (&block[vector * 8..], lens[vector]);
+            let resolved = resolve::<I>(numbers, sign, len);
+            any_outside = _mm256_or_si256(any_outside, resolved.outside);
+            any_excess = _mm256_or_si256(any_excess, resolved.excess);
+            positions[vector] = resolved.position;
             if V::MENDS {
-                let fits = _mm256_cmpeq_epi32(excess, zero);
-                outside[vector] = _mm256_or_si256(outside_sign, _mm256_xor_si256(fits, ones));
-                let at_front = _mm256_and_si256(_mm256_srai_epi32::<31>(high), signs);
-                let nearest = _mm256_andnot_si256(at_front, end);
-                positions[vector] = _mm256_blendv_epi8(nearest, positions[vector], fits);
+                (positions[vector], outside[vector]) = resolved.mended();
                 if policy == Policy::Wrap && signs_of(outside[vector]) != 0 {
-                    positions[vector] = wrapped(&block[vector * 8..], signed, len);
+                    positions[vector] = wrapped(numbers, signed, len);
                 }
             }
         }
@@ -123,6 +100,84 @@ fn by_avx2<I: Copy + Default + Into<i64>, const K: usize, V: Visit>(
     }
     (signs_of(any_outside) == 0 || policy == Policy::Clip)
         && _mm256_testz_si256(any_excess, any_excess) != 0
+}
+
+/// The lengths of the axes of the first eight numbers, and of the others if `K` is more than 2.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn lengths<const K: usize>(axes: &[Component; K]) -> [__m256i; 2] {
+    let mut lens = [0; 16];
+    lens.iter_mut().zip(axes.iter().cycle()).for_each(|(len, axis)| *len = axis.len as i32);
+    [0, 8].map(|first| {
+        // SAFETY: the slice has eight lengths of 4 bytes, as many bytes as are loaded.
+        #[allow(unsafe_code)]
+        unsafe {
+            _mm256_loadu_si256(lens[first..][..8].as_ptr().cast())
+        }
+    })
+}
+
+/// Whether numbers are signed.
+#[derive(Clone, Copy)]
+struct Sign {
+    /// All ones if they are, else zeros.
+    mask: __m256i,
+    /// The lower bound of positions, as signed numbers: 0 if they are, else none.
+    floor: __m256i,
+}
+
+impl Sign {
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn of(signed: bool) -> Self {
+        let mask = _mm256_set1_epi32(-i32::from(signed));
+        Sign { mask, floor: _mm256_andnot_si256(mask, _mm256_set1_epi32(i32::MIN)) }
+    }
+}
+
+/// What eight numbers select along their axes.
+struct Resolved {
+    /// The position of each, or the nearest one if the number fits 32 bits.
+    position: __m256i,
+    /// Negative where the lower half of a number is out of bounds.
+    outside: __m256i,
+    /// Not zero where a number does not fit 32 bits.
+    excess: __m256i,
+    /// The nearest position for such a number.
+    nearest: __m256i,
+}
+
+/// Resolves eight numbers along axes of these lengths.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn resolve<I: Copy + Into<i64>>(numbers: &[I], sign: Sign, len: __m256i) -> Resolved {
+    let (low, high) = halves(numbers);
+    let end = _mm256_sub_epi32(len, _mm256_set1_epi32(1));
+    let negative = _mm256_and_si256(_mm256_srai_epi32::<31>(low), sign.mask);
+    let position = _mm256_add_epi32(low, _mm256_and_si256(negative, len));
+    let at_front = _mm256_and_si256(_mm256_srai_epi32::<31>(high), sign.mask);
+    Resolved {
+        position: _mm256_min_epu32(_mm256_max_epi32(position, sign.floor), end),
+        outside: _mm256_or_si256(position, _mm256_sub_epi32(end, position)),
+        // The upper half of a number that fits 32 bits is its sign extension.
+        excess: match size_of::<I>() {
+            8 => _mm256_xor_si256(high, negative),
+            _ => _mm256_setzero_si256(),
+        },
+        nearest: _mm256_andnot_si256(at_front, end),
+    }
+}
+
+impl Resolved {
+    /// The nearest position of every number, and all of those that are outside.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn mended(&self) -> (__m256i, __m256i) {
+        let fits = _mm256_cmpeq_epi32(self.excess, _mm256_setzero_si256());
+        let excess = _mm256_xor_si256(fits, _mm256_set1_epi32(-1));
+        let position = _mm256_blendv_epi8(self.nearest, self.position, fits);
+        (position, _mm256_or_si256(self.outside, excess))
+    }
 }
 
 /// The signs of eight 32-bit numbers, one bit each.

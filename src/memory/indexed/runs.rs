@@ -43,6 +43,30 @@ fn lies_across(loops: &[Loop]) -> bool {
     step(outer) < step(inner).min(LINE)
 }
 
+/// How the indices of loops that are joined to a chunk are read.
+struct Lanes<'l> {
+    /// The loops that read indices, and those inside them that do not.
+    reading: &'l [Loop],
+    /// The number of iterations of the innermost loops that each index serves, since they read none.
+    times: usize,
+    /// The innermost loops that read evenly spaced indices as one loop, and the loops around it.
+    lane: Loop,
+    around: &'l [Loop],
+}
+
+impl<'l> Lanes<'l> {
+    /// For these loops; the outermost one counts as one that reads indices.
+    fn of(loops: &'l [Loop]) -> Self {
+        let repeating = loops[1..].iter().rev().take_while(|level| !level.reads_indices()).count();
+        let (reading, repeating) = loops.split_at(loops.len() - repeating);
+        let in_lane = joined(reading, |step| step.indices);
+        let (around, in_lane) = reading.split_at(reading.len() - in_lane);
+        let product = |loops: &[Loop]| loops.iter().map(|level| level.len).product();
+        let lane = Loop { len: product(in_lane), ..reading[reading.len() - 1] };
+        Lanes { reading, times: product(repeating), lane, around }
+    }
+}
+
 impl Run<'_> {
     /// Runs entries whose innermost loop is short: several of its runs are joined to a chunk. All
     /// chunks have the same loops, so what these add to the offset of an index is computed once.
@@ -62,18 +86,11 @@ impl Run<'_> {
             let inner = loops[1..].iter().map(move |level| (level.len, of(&level.step)));
             std::iter::once((iterations, of(&outer.step))).chain(inner)
         };
-        // Each index serves all iterations of the innermost loops that read none.
-        let repeating = loops[1..].iter().rev().take_while(|level| !level.reads_indices()).count();
-        let (reading, repeating) = loops.split_at(loops.len() - repeating);
-        let times = repeating.iter().map(|level| level.len).product::<usize>();
-        let inner = reading.last().unwrap_or(outer);
-        let in_lane = joined(reading, |step| step.indices);
-        let (lane_loops, in_lane) = reading.split_at(reading.len() - in_lane);
-        let lane = Loop { len: in_lane.iter().map(|level| level.len).product(), ..*inner };
+        let lanes = Lanes::of(loops);
         let uneven = joined(loops, |step| step.listed) < loops.len();
         let mut left = entries.len() / inside;
         let chunk_iterations = (CHUNK / inside).min(outer.len).min(left);
-        let across = lies_across(reading) && lane.len <= chunk_iterations;
+        let across = lies_across(lanes.reading) && lanes.lane.len <= chunk_iterations;
         // `ramps` holds what the first few iterations add to offsets; the next few add the same and
         // `ramp_step`, and so on.
         let few = (FEW / inside).min(chunk_iterations).max(1);
@@ -85,19 +102,16 @@ impl Run<'_> {
             let (base, iterations) = cursor.take(left.min(chunk_iterations));
             left -= iterations;
             buffers.offsets.clear();
-            let count = iterations * inside / times;
             let gaps = if across {
-                self.resolve_across(reading, base, iterations, buffers)
-            } else if lane_loops.is_empty() {
-                self.resolve(base.indices, &lane, count, buffers)
+                self.resolve_across(lanes.reading, base, iterations, buffers)
             } else {
-                self.resolve_each(lane_loops, &lane, base, count / lane.len, buffers)
+                self.resolve_lanes(&lanes, base, iterations * inside, buffers)
             };
             let Ok(gaps) = gaps else {
                 return self.refusal.set();
             };
-            if times > 1 {
-                buffers.offsets.repeat_each(times);
+            if lanes.times > 1 {
+                buffers.offsets.repeat_each(lanes.times);
             }
             let mut by = 0;
             for offsets in buffers.offsets.values_mut().chunks_mut(few * inside) {
@@ -138,19 +152,22 @@ impl Run<'_> {
         Ok(gaps)
     }
 
-    /// Resolves `count` lanes of indices, one in each iteration of the loops around them.
+    /// Resolves the indices of so many entries: all of them as one lane, or one lane after the other.
     #[inline(never)]
-    fn resolve_each(
+    fn resolve_lanes(
         &self,
-        lane_loops: &[Loop],
-        lane: &Loop,
+        lanes: &Lanes<'_>,
         base: Offsets,
-        count: usize,
+        entries: usize,
         buffers: &mut Buffers<'_>,
     ) -> Result<bool, Refused> {
-        let mut cursor = Cursor::new(lane_loops, base, 0);
+        let (count, lane) = (entries / lanes.times, &lanes.lane);
+        if lanes.around.is_empty() {
+            return self.resolve(base.indices, lane, count, buffers);
+        }
+        let mut cursor = Cursor::new(lanes.around, base, 0);
         let mut gaps = false;
-        for _ in 0..count {
+        for _ in 0..count / lane.len {
             let (at, _) = cursor.take(1);
             gaps |= self.resolve(at.indices, lane, lane.len, buffers)?;
         }

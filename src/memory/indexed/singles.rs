@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Part, Run};
 use crate::index::Policy;
-use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Single};
+use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Prefetch, Single};
 use crate::memory::indices::repeated::{LARGEST, Repeated};
 use crate::memory::indices::short_runs::{Joined, ShortRuns};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -146,7 +146,6 @@ impl Run<'_> {
         entries: Range<usize>,
     ) -> usize {
         let Some(indices) = self.indices else { return 0 };
-        let axes = &self.walk.components[..];
         let short_runs = joined
             .and_then(|it| ShortRuns::of(&nest[it.first..], nest[it.first - 1].step.selected));
         // SAFETY: this is the update of all entries, which can be read (`Part`), of a size that
@@ -155,23 +154,14 @@ impl Run<'_> {
         let repeated = is_repeated(single, nest).then(|| unsafe {
             Repeated::<BLOCK>::of(self.listed.wrapping_offset(base.listed), single.size, BLOCK)
         });
-        // What all lanes have in common, with the starts of the arrays.
-        let elements = Elements {
-            indices: indices.start().wrapping_offset(axes[0].at),
-            width: indices.width(),
-            count: 0,
-            lanes: 0,
-            step: Offsets::ZERO,
-            axes,
-            beside: match &short_runs {
-                Some(runs) => Beside::Runs(runs),
-                None => Beside::Each(nest.last().map_or(0, |run| run.step.selected)),
-            },
-            selected: self.selected,
-            listed: repeated.as_ref().map_or(self.listed, |value| value.start().cast_mut()),
-            repeated: repeated.is_some(),
-            prefetch: self.prefetch(nest, joined),
+        let mut elements = self.all_elements(indices, self.prefetch(nest, joined));
+        elements.beside = match &short_runs {
+            Some(runs) => Beside::Runs(runs),
+            None => Beside::Each(nest.last().map_or(0, |run| run.step.selected)),
         };
+        if let Some(value) = &repeated {
+            (elements.listed, elements.repeated) = (value.start().cast_mut(), true);
+        }
         // Whole runs are lanes, several of which are run at a time.
         let lanes = joined.or_else(|| match nest {
             [_, .., run] if are_whole(&entries, run.len) => {
@@ -202,6 +192,25 @@ impl Run<'_> {
             limit = next_limit;
         }
         entries.len() - left
+    }
+
+    /// What all lanes have in common, with the starts of the arrays.
+    #[inline(always)]
+    fn all_elements<'e>(&'e self, indices: &Indices<'_>, prefetch: Prefetch) -> Elements<'e> {
+        let axes = &self.walk.components[..];
+        Elements {
+            indices: indices.start().wrapping_offset(axes[0].at),
+            width: indices.width(),
+            count: 0,
+            lanes: 0,
+            step: Offsets::ZERO,
+            axes,
+            beside: Beside::Each(0),
+            selected: self.selected,
+            listed: self.listed,
+            repeated: false,
+            prefetch,
+        }
     }
 
     /// Runs the kernel over lanes of these indices that begin at this distance from those of `elements`,
