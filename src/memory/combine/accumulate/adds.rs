@@ -79,6 +79,9 @@ impl Kernel for AddToSlots<'_> {
     }
 }
 
+/// The number of the iteration, of the entry, and of the element of its row, of the first update of a run.
+type Place<'p> = &'p dyn Fn(usize) -> [usize; 3];
+
 #[allow(unsafe_code)]
 impl AddToSlots<'_> {
     /// Adds single updates by way of the buffers: [`STAGE`] at a time, of one lane or of several
@@ -113,60 +116,56 @@ impl AddToSlots<'_> {
     /// # Safety
     /// That of [`Kernel::run`], and the tile has no more than [`STAGE`] elements in all iterations.
     unsafe fn add_staged(&self, tile: &Tile<'_>) {
-        let (accumulator, size) = (self.0, self.0.addend());
+        let (accumulator, size, element) = (self.0, self.0.addend(), self.0.element as isize);
         let mut stages = [Stage::new(), Stage::new(), Stage::new()];
-        let (entries, row) = (tile.offsets.len(), tile.inner.len);
         let stages = stages.each_mut().map(Stage::start);
-        // The distance in bytes, in the last buffer, from one iteration to the next, from one entry to
-        // the next, and from one element of an entry to the next.
-        let (mut every, mut places, mut inner) = (entries * row * size, row * size, size);
-        // SAFETY: the caller's promise; each buffer holds `STAGE` elements, values or slots.
-        unsafe {
-            if let Some(step) = common_step(tile) {
-                self.convert(tile.listed, step, tile.outer.len * entries * row, stages, 0);
-            } else if lies_along_iterations(tile) {
-                let len = tile.outer.len * entries;
-                (every, places, inner) = (entries * size, size, len * size);
-                for number in 0..row {
-                    let by = tile.inner.listed.wrapping_mul(number as isize);
-                    let listed = tile.listed.wrapping_offset(by);
-                    self.convert(listed, accumulator.element as isize, len, stages, number * inner);
-                }
-            } else if lies_across(tile) {
-                let len = tile.outer.len * row;
-                (every, places) = (row * size, len * size);
-                for entry in 0..entries {
-                    let listed = tile.listed.wrapping_offset(tile.places.at(entry));
-                    self.convert(listed, accumulator.element as isize, len, stages, entry * places);
-                }
-            } else if lies_in_columns(tile) {
-                (every, inner) = (size, tile.outer.len * size);
-                places = row * inner;
-                for number in 0..entries * row {
-                    let by = tile.inner.listed.wrapping_mul((number % row) as isize);
-                    let by = by.wrapping_add(tile.places.at(number / row));
-                    let listed = tile.listed.wrapping_offset(by);
-                    self.convert(listed, tile.outer.listed, tile.outer.len, stages, number * inner);
-                }
-            } else if let Some(step) = step_of_columns(tile) {
-                (places, inner) = (size, entries * size);
-                for number in 0..tile.outer.len * row {
-                    let (_, listed) = tile.iteration(number / row);
-                    let by = tile.inner.listed.wrapping_mul((number % row) as isize);
-                    let listed = listed.wrapping_offset(by);
-                    self.convert(listed, step, entries, stages, number * inner);
-                }
-            } else {
-                for number in 0..tile.outer.len {
-                    let (_, listed) = tile.iteration(number);
-                    self.convert_iteration(tile, listed, stages, number * every);
-                }
+        let (outer, entries, row) = (tile.outer.len, tile.offsets.len(), tile.inner.len);
+        // SAFETY: the caller's promise; each buffer holds `STAGE` elements, values or slots: as many runs of as
+        // many updates as here, all of the tile's, the first of which is in this iteration, of this entry and
+        // this element of its row.
+        let convert = |runs: usize, len: usize, step: isize, first: Place<'_>| unsafe {
+            for run in 0..runs {
+                let [iteration, entry, k] = first(run);
+                let by = tile.inner.listed.wrapping_mul(k as isize);
+                let (_, listed) = tile.iteration(iteration);
+                let listed = listed.wrapping_offset(tile.places.at(entry).wrapping_add(by));
+                self.convert(listed, step, len, stages, run * len * size);
             }
+        };
+        // How many updates lie, in the last buffer, from one iteration to the next, from one entry to the
+        // next, and from one element of a row to the next.
+        let [every, places, inner] = if let Some(step) = common_step(tile) {
+            convert(1, outer * entries * row, step, &|_| [0; 3]);
+            [entries * row, row, 1]
+        } else if lies_along_iterations(tile) {
+            convert(row, outer * entries, element, &|run| [0, 0, run]);
+            [entries, 1, outer * entries]
+        } else if lies_across(tile) {
+            convert(entries, outer * row, element, &|run| [0, run, 0]);
+            [row, outer * row, 1]
+        } else if lies_in_columns(tile) {
+            convert(entries * row, outer, tile.outer.listed, &|run| [0, run / row, run % row]);
+            [1, row * outer, outer]
+        } else if let Some(step) = step_of_columns(tile) {
+            convert(outer * row, entries, step, &|run| [run / row, 0, run % row]);
+            [row * entries, 1, entries]
+        } else {
+            for iteration in 0..outer {
+                let (_, listed) = tile.iteration(iteration);
+                let at = iteration * entries * row * size;
+                // SAFETY: the caller's promise.
+                unsafe { self.convert_iteration(tile, listed, stages, at) };
+            }
+            [entries * row, row, 1]
+        };
+        let bytes = |updates: usize| (updates * size) as isize;
+        // SAFETY: the caller's promise; what is added of each update lies in the last buffer.
+        unsafe {
             (accumulator.add)(&Tile {
                 listed: stages[2],
-                outer: Steps { listed: every as isize, ..tile.outer },
-                places: Places::Every(places as isize),
-                inner: Steps { listed: inner as isize, ..tile.inner },
+                outer: Steps { listed: bytes(every), ..tile.outer },
+                places: Places::Every(bytes(places)),
+                inner: Steps { listed: bytes(inner), ..tile.inner },
                 size,
                 ..*tile
             });
