@@ -128,8 +128,8 @@ impl Plan {
         let checked = target.may_be_shared();
         if checked {
             let shape = target.as_array().shape();
-            self.check_indices(shape, indices)?;
             self.broadcast_single(shape, indices, updates)?;
+            self.check_indices(shape, indices)?;
         }
         Ok((target.as_array_mut(), !checked))
     }

@@ -25,11 +25,7 @@ pub(crate) const LONGEST: u64 = 1 << 62;
 
 /// The position that an index selects along an axis of `len` elements.
 pub(crate) trait Meaning: Copy + PartialOrd + 'static {
-    /// Whether the type is signed, for SIMD code.
-    #[cfg_attr(
-        not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))),
-        allow(dead_code)
-    )]
+    /// Whether the type is signed.
     const SIGNED: bool;
 
     /// The position, counted from the front, of a value in `-len..=len - 1`: the value itself, or

@@ -91,6 +91,60 @@ fn covers(data: &Layout<'_>, indices: &Layout<'_>, axes: Range<usize>) -> bool {
     }
 }
 
+/// The blocks of a call's three arrays; of two arrays, the data or the indices come before the listed array.
+struct CallBlocks {
+    data_batches: Block,
+    batches: [Block; 2],
+    around: [Block; 2],
+    entries: [Block; 2],
+    /// The lanes of the indices.
+    lane: Block,
+    lanes: [Block; 2],
+    numbers: Block,
+    row: [Block; 2],
+}
+
+impl CallBlocks {
+    /// The blocks, if all axes collapse to them and the arrays agree about their lengths.
+    #[inline(always)]
+    fn of(
+        named: Named<'_>,
+        data: &Layout<'_>,
+        index: &Layout<'_>,
+        list: &Layout<'_>,
+    ) -> Option<Self> {
+        let Range { start, end } = *named.selected;
+        let before = named.batches;
+        let behind = start.checked_add(named.entries.checked_sub(before)?)?;
+        let [rank, index_rank, list_rank] = [data, index, list].map(|array| array.shape().len());
+        let [list_batches, list_around, list_entries, list_inner] =
+            list.blocks([before, start, behind, list_rank])?;
+        let [index_batches, index_entries, rest] =
+            index.blocks([before, named.entries, index_rank])?;
+        let [data_batches, data_around, _, data_inner] = data.blocks([before, start, end, rank])?;
+        let (inner, one) = ([data_inner, list_inner], [Block::ONE; 2]);
+        let (numbers, lane, lanes, row) = match named.lanes {
+            true => (Block::ONE, rest, inner, one),
+            false => (rest, Block::ONE, one, inner),
+        };
+        let around = [data_around, list_around];
+        let batches = [index_batches, list_batches];
+        let entries = [index_entries, list_entries];
+        let same = |[a, b]: [Block; 2]| a.len == b.len;
+        let fit = same(around)
+            && same(batches)
+            && same(entries)
+            && same(row)
+            && lane.len == lanes[1].len
+            && covers(data, index, 0..before)
+            && (!named.lanes
+                || ([named.entries, index_rank] == [end, rank] && covers(data, index, end..rank)));
+        let blocks =
+            CallBlocks { data_batches, batches, around, entries, lane, lanes, numbers, row };
+        fit.then_some(blocks)
+    }
+}
+
 impl<'a> Few<'a> {
     /// The arrays of a call, if they are such blocks, and there are few entries and bytes.
     #[inline(always)]
@@ -101,47 +155,23 @@ impl<'a> Few<'a> {
         indices: &'a Indices<'a>,
         (listed, list): Array<'a>,
     ) -> Option<Self> {
-        let (index, before) = (indices.layout(), named.batches);
+        let index = indices.layout();
         if [data, index, list].iter().all(|array| array.shape().len() == 1) {
             return Self::of_lines(policy, named, (selected, data), indices, (listed, list));
         }
-        let Range { start, end } = *named.selected;
-        let lens = data.shape().get(start..end)?;
-        let behind = start.checked_add(named.entries.checked_sub(before)?)?;
-        let [rank, index_rank, list_rank] = [data, index, list].map(|array| array.shape().len());
-        let [list_batches, list_around, list_entries, list_inner] =
-            list.blocks([before, start, behind, list_rank])?;
-        let [index_batches, index_entries, rest] =
-            index.blocks([before, named.entries, index_rank])?;
-        let [data_batches, data_around, _, data_inner] = data.blocks([before, start, end, rank])?;
-        let around = [data_around, list_around];
-        let batches = [index_batches, list_batches];
-        let entries = [index_entries, list_entries];
-        let inner = [data_inner, list_inner];
-        let one = [Block::ONE; 2];
-        let (numbers, lanes, row) =
-            if named.lanes { (Block::ONE, inner, one) } else { (rest, one, inner) };
-        let lane = if named.lanes { rest } else { Block::ONE };
-        let same = |[a, b]: [Block; 2]| a.len == b.len;
-        let fit = same(around)
-            && same(batches)
-            && same(entries)
-            && same(row)
-            && lane.len == lanes[1].len
-            && numbers.len == lens.len()
-            && covers(data, index, 0..before)
-            && (!named.lanes
-                || ([named.entries, index_rank] == [end, rank] && covers(data, index, end..rank)));
+        let lens = data.shape().get(named.selected.clone())?;
+        let CallBlocks { data_batches, batches, around, entries, lane, lanes, numbers, row } =
+            CallBlocks::of(named, data, index, list).filter(|it| it.numbers.len == lens.len())?;
         let count = batches[0].len * entries[0].len * lane.len;
         let elements = (around[1].len * row[1].len).checked_mul(count)?;
         let few = (1..=BYTES).contains(&elements.checked_mul(list.size())?) && count <= ENTRIES;
         // Single elements are a row of the loop around them if it is longer than the list: an iteration of
         // a tile's outer loop takes longer than one over entries.
         let across = row[1].len == 1 && around[1].len > count;
-        let (around, row) = if across { (one, around) } else { (around, row) };
+        let (around, row) = if across { ([Block::ONE; 2], around) } else { (around, row) };
         let alone = count == 1 && around[1].len <= ENTRIES;
         let slow = around[1].len > 1 && !alone && (batches[1].len > 1 || around[1].len > 4 * count);
-        if !fit || !few || slow || lens.contains(&0) || lens.len() > NUMBERS {
+        if !few || slow || lens.contains(&0) || lens.len() > NUMBERS {
             return None;
         }
         let all = lane.within(entries[0])?.within(batches[0])?;

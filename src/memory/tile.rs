@@ -282,7 +282,7 @@ fn samples_repeat(offsets: &[isize], [part, of]: [usize; 2]) -> bool {
     pairs.filter(|pair| pair[0] == pair[1]).count() * of > total * part
 }
 
-/// Dense elements, and their positions as a plan holds them:
+/// Dense elements as a plan has listed them:
 ///
 /// ```text
 /// for k in 0..positions.len()

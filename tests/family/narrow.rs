@@ -42,11 +42,13 @@ fn check<I: IndexInteger + std::fmt::Debug, A: Reduce>(
     let updates: ArrayD<A> =
         array_of(&oracle::updates_shape(kind, shape, wide.shape()).unwrap(), 2);
     let modes = [OutOfBounds::Error, OutOfBounds::Skip];
-    let ways = [Reduction::None, Reduction::Sum].map(|way| modes.map(|mode| (way, mode)));
+    let ways = [Reduction::None, Reduction::Sum, Reduction::Mean];
+    let ways = ways.map(|way| modes.map(|mode| (way, mode)));
     for (reduction, mode) in ways.into_iter().flatten() {
         let how = Reducing { reduction, use_init_val: true, mode };
         let mut target = data.clone();
         let done = calls::reduce(kind, &mut target.view_mut(), indices, &updates.view(), &how);
+        let refused = done.is_err();
         match (oracle::reduce_of(kind, &data, &wide, &updates, &how), done) {
             (Ok(expected), Ok(())) => {
                 assert_same(&settled(how.reduction, &target), &settled(how.reduction, &expected));
@@ -61,9 +63,19 @@ fn check<I: IndexInteger + std::fmt::Debug, A: Reduce>(
             let mut folded = data.clone();
             let set = |target: &mut A, update: &A| *target = *update;
             let (view, updates) = (&mut folded.view_mut(), &updates.view());
-            let _ = calls::fold(kind, view, indices, updates, mode, set);
+            assert_eq!(calls::fold(kind, view, indices, updates, mode, set).is_err(), refused);
             assert_same(&folded, &target);
         }
+        let one = updates.first().expect("an update");
+        let same = ArrayD::from_elem(updates.shape(), *one);
+        let [each, once] = [&same, &ndarray::arr0(*one).into_dyn()].map(|updates| {
+            let mut target = data.clone();
+            let view = &mut target.view_mut();
+            let done = calls::reduce(kind, view, indices, &updates.view(), &how);
+            assert_eq!(done.is_err(), refused);
+            target
+        });
+        assert_same(&settled(how.reduction, &once), &settled(how.reduction, &each));
     }
 }
 
@@ -71,8 +83,10 @@ fn check<I: IndexInteger + std::fmt::Debug, A: Reduce>(
 #[cfg_attr(miri, ignore = "takes long")]
 fn narrow_indices() {
     all::<u8, f32>(200);
-    all::<i8, f64>(100);
+    #[cfg(feature = "half")]
+    all::<u8, half::bf16>(90);
     all::<u16, u16>(400);
+    all::<i8, u8>(100);
     all::<i16, i32>(50);
 }
 
@@ -81,15 +95,25 @@ where
     ArrayD<I>: AsIndices<Dim = IxDyn>,
 {
     let slices = |axis| Kind::Slices { axis, batch_dims: 0 };
-    for wild in [None, Some(2000), Some(3)] {
-        // Several blocks and a part of one; beside each other, and in lanes: short ones, which follow each
-        // other or are evenly spaced, and long ones.
+    let few = len.min(30);
+    // At the ends of pieces.
+    for at in [1023, 1024, 4095] {
+        let mut indices = drawn::<I>(&[5000], len, None);
+        indices[[at]] = drawn::<I>(&[1], len, Some(1))[[0]];
+        check::<I, A>(slices(0), &[len], &indices);
+    }
+    for wild in [None, Some(3)] {
         check::<I, A>(slices(0), &[len], &drawn(&[5000], len, wild));
-        check::<I, A>(slices(1), &[3, len], &drawn(&[2500], len, wild));
-        check::<I, A>(slices(1), &[3, len, 2], &drawn(&[1100], len, wild));
-        check::<I, A>(Kind::Elements { axis: 1 }, &[900, len], &drawn(&[900, 3], len, wild));
+    }
+    for wild in [None, Some(900)] {
+        // Several pieces and a part of one; beside each other, and in lanes: short ones, which follow each
+        // other or are evenly spaced, and long ones.
+        let batched = Kind::Slices { axis: 1, batch_dims: 1 };
+        check::<I, A>(batched, &[2, len], &drawn(&[2, 2500], len, wild));
+        check::<I, A>(Kind::Elements { axis: 0 }, &[few, 1500], &drawn(&[3, 1500], few, wild));
+        check::<I, A>(Kind::Elements { axis: 1 }, &[500, few], &drawn(&[500, 3], few, wild));
         check::<I, A>(Kind::Elements { axis: 1 }, &[20, len], &drawn(&[20, 100], len, wild));
-        check::<I, A>(Kind::Elements { axis: 0 }, &[len, 30], &drawn(&[90, 30], len, wild));
+        check::<I, A>(Kind::Elements { axis: 0 }, &[few, 30], &drawn(&[90, 30], few, wild));
         let mut apart = drawn::<I>(&[40, 150], len, wild);
         apart.slice_axis_inplace(Axis(1), (..120).into());
         check::<I, A>(Kind::Elements { axis: 1 }, &[40, len], &apart);

@@ -86,7 +86,7 @@ fn lines_of_every_length() {
 fn short_rows() {
     fn turned<A: Value>(lengths: std::ops::RangeInclusive<usize>) {
         for len in lengths {
-            for rows in [255, 256, 300] {
+            for rows in [255, 300] {
                 let data: ArrayD<A> = array_of(&[rows, len], 1);
                 for shift in (0..len).step_by(len / 8 + 1) {
                     let (head, tail) = data.view().split_at(Axis(1), len - shift);
@@ -123,9 +123,9 @@ fn tiny_planes() {
             }
         }
     }
-    turned::<u8>(&[[2, 2], [2, 3], [3, 3], [5, 3], [4, 4], [7, 9], [8, 8], [5, 12], [2, 33]]);
+    turned::<u8>(&[[2, 2], [2, 3], [5, 3], [7, 9], [8, 8], [2, 33]]);
     turned::<u8>(&[[20, 3], [32, 16], [33, 16]]);
-    turned::<u16>(&[[2, 2], [2, 3], [3, 2], [4, 3], [5, 6]]);
+    turned::<u16>(&[[2, 2], [3, 2], [5, 6]]);
     turned::<[u8; 3]>(&[[2, 2], [3, 4], [2, 10]]);
     turned::<f32>(&[[2, 2], [3, 3], [5, 3], [2, 9], [16, 2]]);
     turned::<u64>(&[[2, 2], [4, 2], [2, 4], [3, 3]]);

@@ -33,6 +33,9 @@ pub fn workloads() -> Vec<Workload> {
         Workload::new("gather_words_into_64kb", |take| words(take, 1_000_000, 16_384)),
         Workload::new("gather_words_into_256kb", |take| words(take, 1_000_000, 65_536)),
         Workload::new("gather_words_into_1mb", |take| words(take, 1_000_000, 262_144)),
+        Workload::new("gather_words_by_u8_x1", |take| words_by_u8(take, 10_000)),
+        Workload::new("gather_words_by_u8_x10", |take| words_by_u8(take, 100_000)),
+        Workload::new("gather_words_by_u8_x100", |take| words_by_u8(take, 1_000_000)),
         Workload::new("gather_columns", columns),
         Workload::new("gather_columns_3_of_8", columns_3_of_8),
         Workload::new("gather_batched_rows", batched_rows),
@@ -118,6 +121,24 @@ fn words(take: Take<'_>, table: usize, count: usize) {
             || blank(count),
             |out| {
                 out.iter_mut().zip(&idx).for_each(|(o, &i)| *o = data[i as usize]);
+            },
+        )
+        .give(take);
+}
+
+/// A look-up of bytes in a table, as of the values of a picture.
+fn words_by_u8(take: Take<'_>, count: usize) {
+    let (data, idx) = (floats(256), indices(count, 256));
+    let bytes = idx.mapv(|i| i as u8);
+    let answer = naive::gather(data.view(), idx.view(), 0, 0);
+    Ways::to(&answer)
+        .into("into", || blank(count), |out| data.gather_into(&bytes, 0, out).unwrap())
+        .returned("alloc", || data.gather(&bytes, 0).unwrap())
+        .hand(
+            "by hand",
+            || blank(count),
+            |out| {
+                out.iter_mut().zip(&bytes).for_each(|(o, &i)| *o = data[usize::from(i)]);
             },
         )
         .give(take);

@@ -27,6 +27,9 @@ pub fn workloads() -> Vec<Workload> {
         Workload::new("scatter_histogram_x1", |take| histogram(take, M / 100, M / 10)),
         Workload::new("scatter_histogram_x10", |take| histogram(take, M / 10, M)),
         Workload::new("scatter_histogram_x100", |take| histogram(take, M, 10 * M)),
+        Workload::new("scatter_histogram_of_u8_x1", |take| histogram_of_u8(take, 10_000)),
+        Workload::new("scatter_histogram_of_u8_x10", |take| histogram_of_u8(take, 100_000)),
+        Workload::new("scatter_histogram_of_u8_x100", |take| histogram_of_u8(take, M)),
         Workload::new("scatter_sum_half_skipped_x1", |take| skipped(take, M / 100, M / 10)),
         Workload::new("scatter_sum_half_skipped_x10", |take| skipped(take, M / 10, M)),
         Workload::new("scatter_few_mean", few),
@@ -187,6 +190,32 @@ fn histogram(take: Take<'_>, bins: usize, count: usize) {
             || copy(&data),
             |target| {
                 idx.iter().for_each(|&i| target[i as usize] += 1.0);
+            },
+        )
+        .give(take);
+}
+
+/// Counts of bytes, as of the values of a picture.
+fn histogram_of_u8(take: Take<'_>, count: usize) {
+    let idx = indices(count, 256);
+    let bytes = idx.mapv(|i| i as u8);
+    let (none, ones) = (Array1::<f32>::zeros(256), Array1::ones(count));
+    let answer = naive::scatter(none.view(), idx.view(), ones.view(), 0, Reduction::Sum);
+    let sum = along(0, Reduction::Sum);
+    Ways::to(&answer)
+        .into(
+            "into",
+            || none.clone(),
+            |target| {
+                target.scatter_elements_inplace(&bytes, &1.0, sum).unwrap();
+            },
+        )
+        .returned("alloc", || none.scatter_elements_with(&bytes, &1.0, sum).unwrap())
+        .hand(
+            "by hand",
+            || none.clone(),
+            |target| {
+                bytes.iter().for_each(|&i| target[usize::from(i)] += 1.0);
             },
         )
         .give(take);

@@ -149,7 +149,7 @@ unsafe fn runs<A: Copy, U: Copy>(
     }
 }
 
-/// Combines updates with elements whose positions a plan holds:
+/// Combines updates with elements as a plan has listed both:
 /// `selected[positions[k]] = combine(selected[positions[k]], listed[entries[k]])`.
 ///
 /// # Safety

@@ -324,7 +324,7 @@ pub(super) fn functions<A: Arithmetic>(reduction: Reduction) -> Option<(TileFn, 
     narrow::<A>(reduction).map(|narrow| (narrow.run, narrow.single.map(|(_, run)| run)))
 }
 
-/// Sums updates into elements whose positions a plan holds. Other reductions of such elements are not
+/// Sums updates into elements as a plan has listed both. Other reductions of such elements are not
 /// worth functions of their own.
 ///
 /// # Safety

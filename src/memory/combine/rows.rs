@@ -193,7 +193,7 @@ struct RowsAhead<'t> {
     /// The targets further on, and the bytes of each that are prefetched.
     targets: Later<'t>,
     target_bytes: usize,
-    /// The number of rows ahead of which updates are prefetched, where they do not follow each other.
+    /// How many rows ahead updates are prefetched, where they do not follow each other.
     updates: usize,
 }
 

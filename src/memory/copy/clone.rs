@@ -128,7 +128,7 @@ unsafe fn clone_rows<T: Clone, const ARRAYS: bool, const SHORT: usize, const GAT
     );
 }
 
-/// Clones `len` elements, each array of which has a distance in bytes from one to the next.
+/// Clones `len` elements, which in each array are a number of bytes apart.
 ///
 /// # Safety
 /// These elements can be read from `from` and written to `to`, and the two do not overlap.

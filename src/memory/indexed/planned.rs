@@ -11,7 +11,7 @@ use crate::threshold::threshold;
 const BLOCK: usize = threshold(256, 16);
 
 impl Run<'_> {
-    /// The kernel for positions of a plan, if there is one and this is a walk over single elements that
+    /// The kernel for elements that a plan has listed, if there is one and this is a walk over single elements that
     /// are dense in both arrays.
     fn planned_kernel(&self) -> Option<PlannedFn> {
         let walk = self.walk;

@@ -34,7 +34,8 @@ const FEWEST_EVEN: usize = threshold(96, 4);
 /// sums of `bf16` in each of 80 of 160 lanes take 0.28 ms so, and 0.34 chunk by chunk.
 const FEWEST_BESIDE: usize = threshold(16, 4);
 
-/// Fewest indices of one or two bytes of a run, which are widened run by run unless runs follow each other.
+/// Fewest indices of one or two bytes of a run that is not joined with others: each such run is widened by
+/// itself.
 const FEWEST_NARROW: usize = threshold(64, 5);
 
 /// A kernel for single elements, and how it reads the indices of a nest.
@@ -232,7 +233,8 @@ impl Run<'_> {
         };
         // SAFETY: `single_kernel` has checked what the kernel requires; the addresses are those
         // of iterations of the loops, which do not leave the arrays (`Axes`), and are this
-        // part's alone (`Part`); the kernel is that of the arrays' elements (`Run`).
+        // part's alone (`Part`); the kernel is that of the arrays' elements (`Run`); widened indices
+        // are as many, in a buffer (`visit_widened`).
         #[allow(unsafe_code)]
         let inside = unsafe {
             match lanes.axes {

@@ -26,7 +26,7 @@ use crate::threshold::threshold;
 pub(in crate::memory) const BLOCK: usize = threshold(64, 8);
 
 /// The most indices that are widened at a time.
-const WIDENED: usize = threshold(1024, 16);
+pub(super) const WIDENED: usize = threshold(1024, 16);
 
 /// What a kernel does with single elements whose indices it resolves itself
 /// ([`Kernel::run_single`](crate::memory::tile::Kernel::run_single)).
@@ -420,10 +420,17 @@ impl Elements<'_> {
     ) -> bool {
         let width = Width { size: size_of::<u32>(), ..self.width };
         self.pieces(size, WIDENED, 1, |piece| {
+            let lists = piece.prefetch.lists.map(|by| {
+                let later = piece.indices.wrapping_offset(by.indices);
+                prefetch_list(later, piece.count * self.width.size);
+                Offsets { indices: 0, ..by }
+            });
+            let prefetch = Prefetch { lists, ..piece.prefetch };
             let mut wide = [const { MaybeUninit::uninit() }; WIDENED];
-            // SAFETY: a piece is of one lane, and has as many indices as slots here (`pieces`).
+            // SAFETY: the caller's promise; a piece is of one lane, and has as many indices as slots here
+            // (`pieces`).
             unsafe { widen(piece.indices, &mut wide[..piece.count]) };
-            visit(&Elements { indices: wide.as_ptr().cast(), width, ..piece })
+            visit(&Elements { indices: wide.as_ptr().cast(), width, prefetch, ..piece })
         })
     }
 

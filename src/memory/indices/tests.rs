@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use ndarray::ArrayView1;
 
-use super::elements::{self, Ahead, BLOCK, Beside, Elements, Prefetch, SingleFn, Width};
+use super::elements::{self, Ahead, BLOCK, Beside, Elements, Prefetch, SingleFn, WIDENED, Width};
 use super::resolve::{all_inside, resolve};
 use super::short_runs::{Joined, ShortRuns};
 use super::{
@@ -173,6 +173,7 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
         Some(short_runs) => (Beside::Runs(short_runs), (1, lanes * count)),
         None => (Beside::Each(beside), (lanes, count)),
     };
+    assert!(kind.serve_singles(&axis, size_of::<I>() as isize));
     let elements = Elements {
         indices: kind.start(),
         width: kind.width(),
@@ -326,6 +327,46 @@ fn short_runs_of_rows() {
         let mut expected = values;
         (0..rows * run).for_each(|k| expected[place(k)] = 7000 + k as u32);
         assert_eq!(selected, expected, "runs of {run}");
+    }
+}
+
+/// Indices of a byte, more than are widened at a time: each selects beside the one before, or each two along a
+/// row of their own.
+#[test]
+fn narrow_indices_in_several_pieces() {
+    const LEN: usize = 5;
+    let indices: Vec<u8> = (0..2 * WIDENED + 4).map(|k| (k * 7 % LEN) as u8).collect();
+    let array = ArrayView1::from(&indices);
+    let runs = ShortRuns::of(&[run_of(2, 0)], 4 * LEN as isize).unwrap();
+    let rows = |k: usize| k / 2 * LEN;
+    let places: [(Beside<'_>, &dyn Fn(usize) -> usize); 2] =
+        [(Beside::Each(4), &|k| k), (Beside::Runs(&runs), &rows)];
+    for (beside, first) in places {
+        let mut selected: Vec<u32> = (0..indices.len() as u32 * 3).collect();
+        let mut listed = vec![0; indices.len()];
+        let elements = Elements {
+            indices: indices.as_ptr(),
+            width: Width::of::<u8>(),
+            count: indices.len(),
+            lanes: 1,
+            step: Offsets::ZERO,
+            axes: &[Component { len: LEN, step: 4, at: 0 }],
+            beside,
+            selected: selected.as_mut_ptr().cast(),
+            listed: listed.as_mut_ptr().cast(),
+            repeated: false,
+            prefetch: Prefetch::NOTHING,
+        };
+        // SAFETY: there is a listed element for each index, and three selected ones, of which each index
+        // selects among `LEN` from `first` on.
+        #[allow(unsafe_code)]
+        let inside = unsafe {
+            Indices::of(&array)
+                .visit_widened(elements, 4, |elements| elements::copy::<4, true>(elements))
+        };
+        assert!(inside);
+        let expected = |k: usize| (first(k) + usize::from(indices[k])) as u32;
+        assert!((0..indices.len()).all(|k| listed[k] == expected(k)));
     }
 }
 

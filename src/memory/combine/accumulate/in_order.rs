@@ -41,7 +41,7 @@ struct InOrder {
 impl Kernel for InOrder {
     unsafe fn run(&self, tile: &Tile<'_>) {
         let Ok(mut last) = self.last.lock() else { return };
-        // SAFETY: the caller's promise; the entries are of one loop (`run`).
+        // SAFETY: the caller's promise; the entries are of one loop (the function `run` below).
         unsafe { (self.run.0)(tile, &mut last, self.init) }
     }
 }
