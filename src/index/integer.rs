@@ -27,6 +27,8 @@ pub(crate) const LONGEST: u64 = 1 << 62;
 pub(crate) trait Meaning: Copy + PartialOrd + 'static {
     /// Whether the type is signed.
     const SIGNED: bool;
+    /// The least and the greatest value of the type.
+    const ENDS: [Self; 2];
 
     /// The position, counted from the front, of a value in `-len..=len - 1`: the value itself, or
     /// `value + len` where it is negative. For every other value some number `>= len`.
@@ -48,6 +50,7 @@ macro_rules! signed {
     ($($int:ty)*) => {$(
         impl Meaning for $int {
             const SIGNED: bool = true;
+            const ENDS: [Self; 2] = [<$int>::MIN, <$int>::MAX];
 
             #[inline(always)]
             fn position(self, len: usize) -> u64 {
@@ -87,6 +90,7 @@ macro_rules! unsigned {
     ($($int:ty)*) => {$(
         impl Meaning for $int {
             const SIGNED: bool = false;
+            const ENDS: [Self; 2] = [<$int>::MIN, <$int>::MAX];
 
             #[inline(always)]
             fn position(self, _len: usize) -> u64 {

@@ -26,7 +26,7 @@ use crate::threshold::threshold;
 pub(in crate::memory) const BLOCK: usize = threshold(64, 8);
 
 /// The most indices that are widened at a time.
-pub(super) const WIDENED: usize = threshold(1024, 16);
+pub(super) const WIDENED: usize = threshold(512, 16);
 
 /// What a kernel does with single elements whose indices it resolves itself
 /// ([`Kernel::run_single`](crate::memory::tile::Kernel::run_single)).

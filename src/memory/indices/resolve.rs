@@ -208,6 +208,10 @@ pub(super) unsafe fn all_inside<I: Meaning>(lane: Lane, count: usize, len: usize
             // An axis of zero-sized elements, or of one element that is broadcast.
             return (0..count).all(|k| at(k).position(len) < len as u64);
         }
+        if I::ENDS.iter().all(|end| end.outside(len) >= 0) {
+            // All values of the type, as those of bytes along an axis of 256 elements.
+            return true;
+        }
         if lane.step == size {
             let indices = std::slice::from_raw_parts(start, count);
             if !is_long(size_of_val(indices)) {
@@ -242,7 +246,28 @@ fn slice_inside<I: Meaning>(indices: &[I], len: usize) -> bool {
                 .all(|block| known_inside(avx2, block, len) || avx2.call(|| each(block)));
         }
     }
+    if const { size_of::<I>() < 4 } {
+        widest!(count, indices.chunks(CHUNK).all(|block| ends_inside(block, len)));
+    }
     widest!(count, none_outside(count, len, |k| indices[k]));
+}
+
+/// Whether the least and the greatest of some indices are in bounds of an axis of length `len`, and so all.
+#[inline(always)]
+fn ends_inside<I: Meaning>(indices: &[I], len: usize) -> bool {
+    // Compilers make vectors of arrays. One least value of so small integers they look for one by one.
+    const SIDE_BY_SIDE: usize = 32;
+    let Some(&first) = indices.first() else { return true };
+    let (mut least, mut greatest) = ([first; SIDE_BY_SIDE], [first; SIDE_BY_SIDE]);
+    let blocks = indices.chunks_exact(SIDE_BY_SIDE);
+    let rest = blocks.remainder();
+    for block in blocks {
+        for k in 0..SIDE_BY_SIDE {
+            least[k] = if block[k] < least[k] { block[k] } else { least[k] };
+            greatest[k] = if block[k] > greatest[k] { block[k] } else { greatest[k] };
+        }
+    }
+    rest.iter().chain(&least).chain(&greatest).fold(0, |bits, end| bits | end.outside(len)) >= 0
 }
 
 /// Whether all of `count` indices are in bounds of an axis of length `len`.

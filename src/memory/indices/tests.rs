@@ -441,3 +441,29 @@ fn indices_of_eight_bytes_are_inside_or_not() {
     inside_in_all_counts::<i64>(true);
     inside_in_all_counts::<u64>(false);
 }
+
+/// Each value alone, along axes in which none, some and all values of the type are in bounds.
+fn inside_along<I: Meaning>(values: &[I], lens: &[usize]) {
+    for (value, &len) in values.iter().flat_map(|value| lens.iter().map(move |len| (value, len))) {
+        let lane = Lane { start: std::ptr::from_ref(value).cast(), step: size_of::<I>() as isize };
+        // SAFETY: the lane is this value.
+        #[allow(unsafe_code)]
+        let found = unsafe { all_inside::<I>(lane, 1, len) };
+        let expected = position(value.value(), len as i128, Policy::Refuse).is_some();
+        assert_eq!(found, expected, "{} of {len}", value.value());
+    }
+}
+
+#[test]
+fn narrow_indices_are_inside_or_not() {
+    let lens = [0, 1, 127, 128, 129, 255, 256, 257];
+    inside_along::<u8>(&[0, 1, 126, 127, 128, 254, 255], &lens);
+    inside_along::<i8>(&[0, 1, -1, 126, 127, -126, -127, -128], &lens);
+    let lens = [0, 1, 32_767, 32_768, 32_769, 65_535, 65_536, 65_537];
+    inside_along::<u16>(&[0, 1, 32_767, 32_768, 65_534, 65_535], &lens);
+    inside_along::<i16>(&[0, -1, 32_766, 32_767, -32_766, -32_767, -32_768], &lens);
+    let lens = [0, 1, i32::MAX as usize];
+    inside_along::<i32>(&[0, -1, i32::MAX, i32::MIN + 1, i32::MIN], &lens);
+    #[cfg(target_pointer_width = "64")]
+    inside_along::<i32>(&[0, -1, i32::MAX, i32::MIN + 1, i32::MIN], &[1 << 31, (1 << 31) + 1]);
+}
