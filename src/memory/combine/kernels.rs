@@ -299,7 +299,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
             planned = Some(sum_planned::<A::Ring> as PlannedFn);
             // A sum of integers takes one cycle, so that waiting for the one before costs nothing.
             let waits = WAITS.filter(|_| !A::ANY_ORDER);
-            single = singly!(1 | 2 | 4 | 8, A::Ring, waits, A::add);
+            single = singly!(1 | 2 | 4 | 8 | 16, A::Ring, waits, A::add);
             run!(A::Ring, A::add)
         }
         Reduction::Sub => run!(A::Ring, A::sub),

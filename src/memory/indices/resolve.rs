@@ -255,7 +255,7 @@ fn slice_inside<I: Meaning>(indices: &[I], len: usize) -> bool {
 /// Whether the least and the greatest of some indices are in bounds of an axis of length `len`, and so all.
 #[inline(always)]
 fn ends_inside<I: Meaning>(indices: &[I], len: usize) -> bool {
-    // Compilers make vectors of arrays. One least value of so small integers they look for one by one.
+    // Compilers make vectors of arrays; for a single least value of such small integers they make none.
     const SIDE_BY_SIDE: usize = 32;
     let Some(&first) = indices.first() else { return true };
     let (mut least, mut greatest) = ([first; SIDE_BY_SIDE], [first; SIDE_BY_SIDE]);
