@@ -169,12 +169,12 @@ impl Plan {
         }
         let apart = self.rows_apart(arrays)?;
         // Accumulating beside targets that lie apart takes several times as long as in them.
-        let accumulator = || kernels.is_some_and(|kernels| kernels.need_accumulator(reduction));
+        let accumulates = || kernels.is_some_and(|kernels| kernels.need_accumulator(reduction));
         let pays = match apart {
-            Apart::Transposed { .. } if accumulator() => arrays.listed() >= arrays.len() / 4,
+            Apart::Transposed { .. } if accumulates() => arrays.listed() >= arrays.len() / 4,
             Apart::Transposed { selected: true } => arrays.uses() >= (arrays.size / 2).max(1),
             Apart::Transposed { selected: false } => arrays.uses() >= (arrays.size * 3 / 4).max(3),
-            Apart::Strided if accumulator() => arrays.listed() >= arrays.len() / 2,
+            Apart::Strided if accumulates() => arrays.listed() >= arrays.len() / 2,
             Apart::Strided if arrays.are_split() => arrays.uses() >= STRIDED.max(arrays.size),
             Apart::Strided => arrays.uses() >= STRIDED.max(arrays.size / 2),
         };

@@ -136,6 +136,7 @@ impl CallBlocks {
             && same(entries)
             && same(row)
             && lane.len == lanes[1].len
+            && numbers.len == named.selected.len()
             && covers(data, index, 0..before)
             && (!named.lanes
                 || ([named.entries, index_rank] == [end, rank] && covers(data, index, end..rank)));
@@ -161,7 +162,7 @@ impl<'a> Few<'a> {
         }
         let lens = data.shape().get(named.selected.clone())?;
         let CallBlocks { data_batches, batches, around, entries, lane, lanes, numbers, row } =
-            CallBlocks::of(named, data, index, list).filter(|it| it.numbers.len == lens.len())?;
+            CallBlocks::of(named, data, index, list)?;
         let count = batches[0].len * entries[0].len * lane.len;
         let elements = (around[1].len * row[1].len).checked_mul(count)?;
         let few = (1..=BYTES).contains(&elements.checked_mul(list.size())?) && count <= ENTRIES;

@@ -45,7 +45,7 @@ fn lies_across(loops: &[Loop]) -> bool {
 
 /// How the indices of loops that are joined to a chunk are read.
 struct Lanes<'l> {
-    /// The loops that read indices, and those inside them that do not.
+    /// The loops down to the innermost one that reads indices.
     reading: &'l [Loop],
     /// The number of iterations of the innermost loops that each index serves, since they read none.
     times: usize,

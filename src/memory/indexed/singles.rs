@@ -80,9 +80,9 @@ impl Run<'_> {
             [axis] if indices.serve_singles(axis, run.step.indices) => {
                 let joined = Joined::of(nest, indices.size());
                 let joined = joined.filter(|it| are_whole(entries, it.run));
-                let long =
-                    joined.is_some() || run.len >= FEWEST_NARROW || !indices.width().is_narrow();
-                (long && (is_copied || combines(joined.is_some()))).then_some(joined)
+                let widened = joined.is_some() || run.len >= FEWEST_NARROW;
+                let reads = widened || !indices.width().is_narrow();
+                (reads && (is_copied || combines(joined.is_some()))).then_some(joined)
             }
             #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
             axes if run.len >= FEWEST_TUPLES && run.step.selected == 0 && is_copied => {

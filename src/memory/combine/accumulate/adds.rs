@@ -241,15 +241,8 @@ impl AddToSlots<'_> {
         unsafe {
             let from = contiguous(updates, step, accumulator.element, len, gather);
             let to = addends.add(at);
-            match (accumulator.convert, accumulator.lift.filter(|_| accumulator.adds_slots)) {
-                (Some((widen, _)), Some((lift, _))) => {
-                    widen(from, values, len);
-                    lift(values, to, len, true);
-                }
-                (Some((widen, _)), None) => widen(from, to, len),
-                (None, Some((lift, _))) => lift(from, to, len, true),
-                (None, None) => to.copy_from_nonoverlapping(from, len * accumulator.value),
-            }
+            let lift = accumulator.lift.filter(|_| accumulator.adds_slots);
+            accumulator.convert_to(to, from, values, len, (lift, true));
         }
     }
 }

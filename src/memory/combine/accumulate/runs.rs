@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::kinds::Accumulator;
+use super::kinds::{Accumulator, DivideFn, LiftFn};
 use crate::memory::copy::copy_strided;
 use crate::memory::cpu::widely;
 use crate::threshold::threshold;
@@ -85,15 +85,36 @@ impl Accumulator {
                 let target = target.offset(first as isize * step);
                 let slots = slots.add(first * self.slot);
                 let from = contiguous(target, step, self.element, count, elements.start());
-                match (self.convert, self.lift) {
-                    (Some((widen, _)), Some((lift, _))) => {
-                        widen(from, values.start(), count);
-                        lift(values.start(), slots, count, false);
-                    }
-                    (Some((widen, _)), None) => widen(from, slots, count),
-                    (None, Some((lift, _))) => lift(from, slots, count, false),
-                    (None, None) => slots.copy_from_nonoverlapping(from, count * self.slot),
+                self.convert_to(slots, from, values.start(), count, (self.lift, false));
+            }
+        }
+    }
+
+    /// Converts `len` contiguous elements (`from`) by way of values to slots, where they are lifted, else to
+    /// values; slots count one update each if the flag is set.
+    ///
+    /// # Safety
+    /// The elements can be read, `values` has room for as many values and `to` for what is made of them, and all
+    /// are of the types that this was made for.
+    #[inline]
+    pub(super) unsafe fn convert_to(
+        &self,
+        to: *mut u8,
+        from: *const u8,
+        values: *mut u8,
+        len: usize,
+        (lift, counts): (Option<(LiftFn, DivideFn)>, bool),
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match (self.convert, lift) {
+                (Some((widen, _)), Some((lift, _))) => {
+                    widen(from, values, len);
+                    lift(values, to, len, counts);
                 }
+                (Some((widen, _)), None) => widen(from, to, len),
+                (None, Some((lift, _))) => lift(from, to, len, counts),
+                (None, None) => to.copy_from_nonoverlapping(from, len * self.value),
             }
         }
     }
