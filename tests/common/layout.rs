@@ -196,7 +196,7 @@ impl<A: Value> Laid<A> {
 
     /// The contents in standard layout.
     pub(crate) fn contents(&self) -> ArrayD<A> {
-        ArrayD::from_shape_vec(self.shape.clone(), self.view().iter().cloned().collect()).unwrap()
+        self.view().as_standard_layout().into_owned()
     }
 
     /// Whether nothing but contents differs from `before`.

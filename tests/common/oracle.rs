@@ -79,21 +79,19 @@ fn place<V>(
     Ok(place.map(|place| place as usize))
 }
 
-/// The place that each index selects, of those along the axis that its position is given.
+/// The place that each index selects, of those along the axis that its position is given, in row-major order.
 fn places<V>(
     indices: &ArrayD<i128>,
     axis: impl Fn(&[usize]) -> (usize, usize),
     mode: &OutOfBounds<V>,
-) -> Result<ArrayD<Option<usize>>> {
+) -> Result<Vec<Option<usize>>> {
     let all = indices.indexed_iter();
-    let places: Result<Vec<_>> =
-        all.map(|(at, &index)| place(index, axis(at.slice()), at.slice(), mode)).collect();
-    Ok(ArrayD::from_shape_vec(indices.raw_dim(), places?).expect("one for each index"))
+    all.map(|(at, &index)| place(index, axis(at.slice()), at.slice(), mode)).collect()
 }
 
-/// The place in data of each element that is gathered, and of each update that
-/// is scattered; none where it is filled or skipped.
-pub(crate) type Selected = ArrayD<Option<Vec<usize>>>;
+/// What each element that is gathered, and each update that is scattered, selects of data, numbered in row-major
+/// order; none where it is filled or skipped. Numbers in place of positions, since tests are not optimised.
+pub(crate) type Selected = ArrayD<Option<usize>>;
 
 /// Of a call on data of shape `d`.
 pub(crate) fn selected<V>(
@@ -104,43 +102,52 @@ pub(crate) fn selected<V>(
 ) -> Result<Selected> {
     let q = indices.shape();
     let shape = updates_shape(kind, d, q)?;
+    let count = |lens: &[usize]| lens.iter().product::<usize>();
+    let mut targets = Vec::with_capacity(count(&shape));
     match kind {
         // `[p, i, r]` selects `[p, indices[p[..b], i], r]`.
         Kind::Slices { axis, batch_dims } => {
             let (axis, b) = (axis_of(axis, d.len())?, from_front(batch_dims, q.len(), i128::MAX)?);
             let places = places(indices, |_| (axis, d[axis]), mode)?;
-            Ok(ArrayD::from_shape_fn(shape, |position| {
-                let (p, rest) = position.slice().split_at(axis);
-                let (i, r) = rest.split_at(q.len() - b);
-                places[&[&p[..b], i].concat()[..]].map(|k| [p, &[k], r].concat())
-            }))
+            let (lists, rest) = (count(&q[b..]), count(&d[axis + 1..]));
+            let slices = if lists * rest == 0 { 0 } else { count(&d[..axis]) };
+            for p in 0..slices {
+                let batch = p / count(&d[b..axis]);
+                for place in &places[batch * lists..][..lists] {
+                    let first = place.map(|k| (p * d[axis] + k) * rest);
+                    targets.extend((0..rest).map(|r| first.map(|first| first + r)));
+                }
+            }
         }
         // `[p, i, r]` selects `[p, indices[p, i, r], r]`.
         Kind::Elements { axis } => {
             let axis = axis_of(axis, d.len())?;
             let places = places(indices, |_| (axis, d[axis]), mode)?;
-            let target = |(position, &place): (IxDyn, &Option<usize>)| {
-                let mut target = position.slice().to_vec();
-                target[axis] = place?;
-                Some(target)
+            let number = |(position, place): (IxDyn, Option<usize>)| {
+                let mut number = 0;
+                for (k, &at) in position.slice().iter().enumerate() {
+                    number = number * d[k] + if k == axis { place? } else { at };
+                }
+                Some(number)
             };
-            let targets = places.indexed_iter().map(target).collect();
-            Ok(ArrayD::from_shape_vec(shape, targets).expect("one for each index"))
+            let positions = ndarray::indices(shape.clone()).into_iter();
+            targets.extend(positions.zip(places).map(number));
         }
         // `[p, t, r]` selects `[p, indices[p, t, 0], .., indices[p, t, k - 1], r]`.
         Kind::Tuples { batch_dims } => {
             let outer = q.len() - 1;
             let b = from_front(batch_dims, q.len(), i128::MAX)?;
             let places = places(indices, |at| (b + at[outer], d[b + at[outer]]), mode)?;
-            Ok(ArrayD::from_shape_fn(shape, |position| {
-                let (t, r) = position.slice().split_at(outer);
-                let tuple: Option<Vec<usize>> = (0..q[outer])
-                    .map(|component| places[&[t, &[component]].concat()[..]])
-                    .collect();
-                Some([&t[..b], &tuple?, r].concat())
-            }))
+            let (tuples, rest) = (count(&q[b..outer]), count(&d[b + q[outer]..]));
+            for (t, tuple) in places.chunks(q[outer]).enumerate() {
+                let along =
+                    |number, (k, &place): (usize, &Option<usize>)| Some(number * d[b + k] + place?);
+                let block = tuple.iter().enumerate().try_fold(t / tuples, along);
+                targets.extend((0..rest).map(|r| block.map(|block| block * rest + r)));
+            }
         }
     }
+    Ok(ArrayD::from_shape_vec(shape, targets).expect("one for each"))
 }
 
 /// The shape of what indices of shape `q` select in data of shape `d`: of what is gathered, and
@@ -179,8 +186,11 @@ pub(crate) fn read<A: Clone>(
     mode: &OutOfBounds<A>,
 ) -> Result<ArrayD<A>> {
     require(!matches!(mode, OutOfBounds::Skip))?;
-    Ok(selected(kind, data.shape(), indices, mode)?.map(|place| match (place, mode) {
-        (Some(place), _) => data[&place[..]].clone(),
+    let selected = selected(kind, data.shape(), indices, mode)?;
+    let data = data.as_standard_layout();
+    let data = data.as_slice().expect("in standard layout");
+    Ok(selected.map(|&place| match (place, mode) {
+        (Some(place), _) => data[place].clone(),
         (None, OutOfBounds::Fill(value)) => value.clone(),
         (None, _) => unreachable!("only Fill leaves an index without a place"),
     }))
@@ -205,12 +215,14 @@ pub(crate) fn roll<A: Clone>(data: &ArrayD<A>, shifts: &[i64], axes: &[i128]) ->
         let shift = if shifts.len() == 1 { shifts[0] } else { shifts[k] };
         total[axis_of(axis, data.ndim())?] += i128::from(shift);
     }
+    let all = data.as_standard_layout();
+    let all = all.as_slice().expect("in standard layout");
     Ok(ArrayD::from_shape_fn(data.raw_dim(), |output| {
-        let mut from = output.clone();
-        for k in 0..data.ndim() {
-            from[k] = (output[k] as i128 - total[k]).rem_euclid(data.shape()[k] as i128) as usize;
+        let mut from = 0;
+        for (k, &len) in data.shape().iter().enumerate() {
+            from = from * len + (output[k] as i128 - total[k]).rem_euclid(len as i128) as usize;
         }
-        data[from].clone()
+        all[from].clone()
     }))
 }
 
@@ -229,14 +241,14 @@ fn write<A: Clone, U: Clone>(
     let shape = updates_shape(kind, data.shape(), indices.shape())?;
     require(updates.ndim() == 0 || updates.shape() == shape)?;
     let selected = selected(kind, data.shape(), indices, mode)?;
-    let mut lists = ArrayD::from_elem(data.raw_dim(), Vec::new());
+    let mut lists = vec![Vec::new(); data.len()];
     let updates = updates.broadcast(shape).expect("of this shape, or one for all");
     for (place, update) in selected.iter().zip(&updates) {
-        if let Some(place) = place {
-            lists[&place[..]].push(update.clone());
+        if let &Some(place) = place {
+            lists[place].push(update.clone());
         }
     }
-    let mut output = data.clone();
+    let mut output = data.as_standard_layout().into_owned();
     for (old, list) in output.iter_mut().zip(&lists).filter(|(_, list)| !list.is_empty()) {
         *old = combine(old, list);
     }

@@ -18,10 +18,10 @@ pub(crate) fn on_every_pool<R: Send>(run: impl Fn() -> R + Sync) -> [R; 3] {
     POOLS.each_ref().map(|pool| pool.install(&run))
 }
 
-/// Runs here, and on every pool if there are any.
+/// Runs here, on as many threads as there are processors, and on the pools of 1 and 4 threads if there are any.
 pub(crate) fn here_and_on_pools<R: Send>(run: impl Fn() -> R + Sync) -> Vec<R> {
     let here = [run()];
     #[cfg(feature = "rayon")]
-    let here = here.into_iter().chain(on_every_pool(run));
+    let here = here.into_iter().chain([0, 2].map(|pool| POOLS[pool].install(&run)));
     here.into_iter().collect()
 }

@@ -103,16 +103,22 @@ fn reads<I: Index>(case: &Case, indices: &ArrayD<I>, mode: OutOfBounds<u8>) {
     let (kind, shape, ..) = case;
     let what = format!("read {kind:?} {shape:?} by {:?}, {mode:?}", indices.shape());
     let short = shape.iter().position(|&len| len == 2).filter(|_| shape.len() == 2);
-    let of = |place: &[usize]| 7 + short.map_or(0, |axis| place[axis] as u8);
+    // Which of two: an element's place on the axis of two.
+    let of = |which: usize| 7 + which as u8;
+    let element = |number: usize| match short {
+        Some(0) => of(number / shape[1]),
+        Some(_) => of(number % 2),
+        None => of(0),
+    };
     let two = match short {
         Some(0) => vec![2, 1],
         Some(_) => vec![1, 2],
         None => vec![1],
     };
-    let pair = ArrayD::from_shape_fn(two, |place| of(place.slice()));
+    let pair = ArrayD::from_shape_fn(two, |place| of(place.slice().iter().sum()));
     let data = pair.broadcast(&shape[..]).unwrap();
     let expected = selected(*kind, shape, &I::to_wide(indices), &mode)
-        .map(|places| places.map(|place| place.as_ref().map_or(FILL, |place| of(place))));
+        .map(|numbers| numbers.map(|number| number.map_or(FILL, element)));
     as_expected(&read(*kind, &data, indices, mode), &expected, &what);
     let mut out = ArrayD::from_elem(&case.3[..], KEPT);
     let done = read_into(*kind, &data, indices, mode, &mut out.view_mut());

@@ -62,9 +62,11 @@ where
         _ => &[5],
     };
     let rows = widths.iter().map(|&width| {
-        let mut rows = Vec::with_capacity(count * width);
-        column.iter().for_each(|&update| rows.resize(rows.len() + width, update));
-        Array2::from_shape_vec((count, width), rows).unwrap()
+        // Mostly one value: tests are not optimised, and copies of it take a fraction of the time.
+        let mut rows = Array2::from_elem((count, width), column[0]);
+        let others = column.iter().enumerate().filter(|&(_, update)| *update != column[0]);
+        others.for_each(|(k, &update)| rows.row_mut(k).fill(update));
+        rows
     });
     let rows: Vec<_> = rows.collect();
     // Of many, one of both.
