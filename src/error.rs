@@ -261,7 +261,7 @@ pub enum Error {
     PlanOutOfBounds {
         /// What the plan does: `"refuse"`, `"skip"`, `"clip"` or `"wrap"`.
         plan: &'static str,
-        /// What the call would do.
+        /// What the call would do: one of these, or `"fill"` their places in what is gathered.
         call: &'static str,
     },
 
@@ -316,8 +316,8 @@ pub enum Error {
     },
 
     /// The allocator refused the memory of a result or of a work buffer; or a mean, or
-    /// a reduction of half precision, has more updates than 32 bits can count, whose
-    /// work memory no allocator would be asked for.
+    /// a reduction of half precision, has 2³² − 1 updates or more, whose work memory no
+    /// allocator would be asked for.
     #[error("could not allocate {bytes} bytes")]
     AllocationFailed {
         /// The size of the memory that was refused.

@@ -9,7 +9,7 @@ use super::work_copy::Arrays;
 use crate::arguments::{Output, OutputArray};
 use crate::error::{Error, Result};
 use crate::index::{OutOfBounds, Policy};
-use crate::memory::{Filled, Indices, Refused, Transfer, cloned, filled};
+use crate::memory::{Filled, Indices, Refused, Transfer, check_size, cloned, filled};
 use crate::parallel;
 
 /// The attributes of a gather.
@@ -38,6 +38,7 @@ where
     let indices = &plan.of_rows(indices);
     let fill = fill_value(attributes.mode());
     if const { mem::needs_drop::<A>() } {
+        check_size::<A>(shape.slice())?;
         let references = filled(shape, None, |out| {
             plan.read(&Transfer::references(data, fill, out), indices, false)
         });
@@ -93,7 +94,13 @@ fn checked_plan<A>(
         let call = attributes.mode().reading().ok_or(Error::SkipInGather)?;
         return Err(Error::PlanOutOfBounds { plan: Policy::Skip.name(), call: call.name() });
     }
-    attributes.plan(data, indices)
+    attributes.plan(data, indices).map_err(|error| match error {
+        // To skip an index in a gather is to fill its place.
+        Error::PlanOutOfBounds { plan, call } if call == Policy::Skip.name() => {
+            Error::PlanOutOfBounds { plan, call: "fill" }
+        }
+        error => error,
+    })
 }
 
 /// The value that is gathered by indices out of bounds, if there is one.
@@ -135,8 +142,8 @@ where
         }
     } else {
         match out {
-            Output::Values(out) => run(Transfer::over(data, fill, out), true)?,
-            Output::Slots(out) => run(Transfer::uninit(data, fill, out), false)?,
+            Output::Values(out) => Transfer::over(data, fill, out, |over| run(over, true))?,
+            Output::Slots(out) => Transfer::uninit(data, fill, out, |over| run(over, false))?,
         };
     }
     Ok(())

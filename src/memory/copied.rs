@@ -5,7 +5,6 @@ use super::indices::Indices;
 use super::strided::Strided;
 use super::walk::{Components, Loop, Loops, Offsets, Order, Walk, iterations, merge};
 use super::work::WorkMemory;
-use crate::error::Result;
 use crate::parallel;
 use crate::threshold::threshold;
 
@@ -62,7 +61,8 @@ pub(super) struct Contiguous {
 
 impl Contiguous {
     /// A copy, in the order of these loops, of an array of elements of `size` bytes that begins at `start`. What the
-    /// array repeats is copied once: a loop with a step of 0 keeps it.
+    /// array repeats is copied once: a loop with a step of 0 keeps it. `None` where memory is refused, and of an array
+    /// whose elements overlap, of which a copy might take far more memory than the array.
     ///
     /// # Safety
     /// The loops do not leave the array, whose elements are plain, in memory that is borrowed.
@@ -72,10 +72,15 @@ impl Contiguous {
         array: Copied,
         start: *const u8,
         size: usize,
-    ) -> Result<Self> {
+    ) -> Option<Self> {
         let own = || loops.iter().filter(|level| array.step(level) != 0);
         let count = own().map(|level| level.len).product::<usize>();
-        let buffer = WorkMemory::new(1, count.saturating_mul(size))?;
+        let distance = |level: &Loop| {
+            array.step(level).unsigned_abs().saturating_mul(level.len.saturating_sub(1))
+        };
+        let span = own().map(distance).fold(size, usize::saturating_add);
+        let bytes = count.checked_mul(size).filter(|&bytes| bytes <= span)?;
+        let buffer = WorkMemory::new(1, bytes).ok()?;
         let (mut listed, mut copied) = (size as isize, Loops::new());
         for level in own().rev() {
             let step = Offsets { selected: array.step(level), indices: 0, listed };
@@ -87,11 +92,11 @@ impl Contiguous {
         // SAFETY: the caller's promise; in the buffer, the loops are over as many elements, for which it has
         // room.
         unsafe { copy_plain(&walks, size, start, buffer.of(0), parts) };
-        Ok(Contiguous { array, buffer, count: [count], size })
+        Some(Contiguous { array, buffer, count: [count], size })
     }
 
     /// A copy of indices that lie apart, as some columns of a table, over which the loops of the walk run then;
-    /// `None` for others, and where memory is refused. Each index selects elements of `size` bytes.
+    /// `None` for others, and where [`of`](Self::of) makes none. Each index selects elements of `size` bytes.
     pub(super) fn of_indices(walk: &mut Walk, indices: &Indices<'_>, size: usize) -> Option<Self> {
         /// The fewest indices that are copied.
         const FEWEST: usize = threshold(1 << 10, 20);
@@ -108,8 +113,7 @@ impl Contiguous {
         }
         // SAFETY: the loops are over the axes of the indices, or over their copy, which are plain integers.
         #[allow(unsafe_code)]
-        let copy = unsafe { Self::of(loops, Copied::Indices, indices.start(), indices.size()) };
-        let copy = copy.ok()?;
+        let copy = unsafe { Self::of(loops, Copied::Indices, indices.start(), indices.size()) }?;
         copy.redirect(loops);
         merge(loops);
         Some(copy)
@@ -142,5 +146,34 @@ impl Contiguous {
         unsafe {
             Strided::contiguous(self.buffer.of(0), &self.count, self.size)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A copy of what overlaps would take more memory than the array.
+    #[test]
+    fn arrays_that_overlap_are_not_copied() {
+        let bytes: Vec<u8> = (0..100).collect();
+        let copy = |steps: [isize; 2], size: usize| {
+            let level = |indices: isize| Loop {
+                len: 5,
+                step: Offsets { selected: 0, indices, listed: 0 },
+                entries: true,
+            };
+            // SAFETY: the loops reach byte 92 at most, of 100 plain ones.
+            #[allow(unsafe_code)]
+            unsafe {
+                Contiguous::of(&steps.map(level), Copied::Indices, bytes.as_ptr(), size)
+            }
+        };
+        assert!(copy([2, 2], 2).is_none());
+        assert!(copy([1, 4], 1).is_none());
+        assert!(copy([4, 0], 8).is_none());
+        assert!(copy([5, 1], 1).is_some());
+        assert!(copy([3, 20], 2).is_some());
+        assert!(copy([8, 0], 8).is_some());
     }
 }

@@ -389,20 +389,38 @@ fn add_bases(offsets: &mut [isize], [entries, lanes]: [usize; 2], [batch, lane]:
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{ArrayD, array};
+    use ndarray::{ArrayD, ArrayRef, Dimension, array};
 
     use super::*;
+    use crate::error::Error;
     use crate::memory::copy::Transfer;
 
     /// An index of `[1, 2]` selects along the second of two axes of `[2, 3]`.
     const SELECTED: Range<usize> = 1..2;
     const NAMED: Named<'_> = Named { batches: 0, selected: &SELECTED, entries: 1, lanes: false };
 
+    /// What `gather_few` answers; nothing where a call is left to a walk.
+    fn gather_into<D: Dimension, Q: Dimension, O: Dimension>(
+        data: &ArrayRef<i32, D>,
+        indices: &ArrayRef<i64, Q>,
+        out: &mut ArrayRef<i32, O>,
+        policy: Policy,
+        named: Named<'_>,
+    ) -> Option<Result<(), Refused>> {
+        let mut answer = None;
+        _ = Transfer::over(data, None, out, |transfer| {
+            let done = transfer.gather_few(&Indices::of(indices), policy, named);
+            answer = done.as_ref().map(|done| done.as_ref().map(|_| ()).map_err(|_| Refused));
+            // Any error: there is no proof that the array is filled.
+            done.and_then(Result::ok).ok_or(Error::AllocationFailed { bytes: 0 })
+        });
+        answer
+    }
+
     fn gathered(named: Named<'_>, policy: Policy) -> Option<[[i32; 2]; 2]> {
         let (data, indices) = (array![[1, 2, 3], [4, 5, 6]], array![2_i64, -3]);
         let mut out = array![[0, 0], [0, 0]];
-        let transfer = Transfer::over(&data, None, &mut out);
-        transfer.gather_few(&Indices::of(&indices), policy, named)?.ok()?;
+        gather_into(&data, &indices, &mut out, policy, named)?.ok()?;
         Some([[out[[0, 0]], out[[0, 1]]], [out[[1, 0]], out[[1, 1]]]])
     }
 
@@ -429,8 +447,7 @@ mod tests {
     fn takes(named: Named<'_>, [data, indices, out]: [&[usize]; 3]) -> bool {
         let (data, indices) = (ArrayD::<i32>::zeros(data), ArrayD::<i64>::zeros(indices));
         let mut out = ArrayD::zeros(out);
-        let transfer = Transfer::over(&data, None, &mut out);
-        transfer.gather_few(&Indices::of(&indices), Policy::Refuse, named).is_some()
+        gather_into(&data, &indices, &mut out, Policy::Refuse, named).is_some()
     }
 
     /// Each of what must agree, alone: all other lengths, and the number of elements, are right.
@@ -464,8 +481,7 @@ mod tests {
         let (data, indices) = (array![[1, 2, 3], [4, 5, 6]], array![2_i64, 3]);
         for (policy, left) in [(Policy::Skip, true), (Policy::Refuse, false)] {
             let mut out = array![[0, 0], [0, 0]];
-            let transfer = Transfer::over(&data, None, &mut out);
-            let done = transfer.gather_few(&Indices::of(&indices), policy, NAMED);
+            let done = gather_into(&data, &indices, &mut out, policy, NAMED);
             assert!(if left { done.is_none() } else { matches!(done, Some(Err(Refused))) });
             assert_eq!(out, array![[0, 0], [0, 0]]);
         }

@@ -59,6 +59,11 @@ pub(crate) fn filled<T, D: Dimension>(
     made.map(|array| unsafe { array.assume_init() })
 }
 
+/// Refuses a shape that is too large for elements of this type.
+pub(crate) fn check_size<T>(shape: &[usize]) -> Result<()> {
+    checked_len(shape, size_of::<T>()).map(|_| ())
+}
+
 /// A new array none of whose elements is initialised. Separate from [`filled`] so that it is
 /// compiled once for each element type, and not once for each `fill`.
 #[inline(never)]

@@ -23,7 +23,6 @@ use super::refused::{Failure, Refusal, Refused};
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
 use super::walk::{Axes, Loop, Order, Walk, with_rest};
-use crate::error::Result;
 use crate::index::Policy;
 use crate::reduction::Reduction;
 use row_major::{RowMajor, any_lies_across, run_as_indices_lie};
@@ -144,8 +143,8 @@ impl<'a> Scattering<'a> {
         if any_lies_across(walk) && indices.positions().is_none() {
             if self.how.takes_any_order(walk) {
                 run_as_indices_lie(&mut walk.loops);
-            } else if let Ok(copies) = self.row_major_copies(walk) {
-                row_major = copies;
+            } else {
+                row_major = self.row_major_copies(walk);
                 (indices, updates) = (row_major.indices(&indices), row_major.updates(&updates));
             }
         }
@@ -157,7 +156,7 @@ impl<'a> Scattering<'a> {
     }
 
     /// Copies of indices and updates in the order of the loops of a walk, which then run over them.
-    fn row_major_copies(&self, walk: &mut Walk) -> Result<RowMajor> {
+    fn row_major_copies(&self, walk: &mut Walk) -> RowMajor {
         let plain = match self.how {
             How::Overwrite(copier) => copier.plain().is_some(),
             How::Reduce { .. } => true,

@@ -8,7 +8,7 @@ use super::plan;
 use crate::arguments::{IntoAxes, IntoShifts, OutputArray};
 use crate::error::{Error, Result};
 use crate::family::fill;
-use crate::memory::{Filled, Transfer, cloned, filled, is_plain};
+use crate::memory::{Filled, Transfer, check_size, cloned, filled, is_plain};
 use crate::threshold::threshold;
 
 /// Returns the rolled array, in the memory order of `data` where `data` is contiguous, else in
@@ -55,7 +55,8 @@ where
     A: Clone + Send + Sync,
     D: Dimension,
 {
-    Transfer::over(from, None, to).copy();
+    // Nothing is refused.
+    _ = Transfer::over(from, None, to, |over| Ok(over.copy()));
 }
 
 /// Writes the rolled array into `out`.
@@ -121,6 +122,7 @@ where
     }
     let shape = data.raw_dim();
     if const { mem::needs_drop::<A>() } {
+        check_size::<A>(data.shape())?;
         let references =
             filled(shape, strides, |out| Ok(run(Transfer::references(data, None, out), shifts)));
         cloned(&references?)

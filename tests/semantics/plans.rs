@@ -189,7 +189,7 @@ fn the_plan_decides_what_becomes_of_indices_out_of_bounds() {
     let missing = Error::PlanOutOfBounds { plan: "skip", call: "refuse" };
     assert_eq!(data.gather(&by(OutOfBounds::Skip), 0).unwrap_err(), missing);
     let other = data.gather_with(&by(OutOfBounds::Clip), said(OutOfBounds::Fill(-1)));
-    assert_eq!(other.unwrap_err(), Error::PlanOutOfBounds { plan: "clip", call: "skip" });
+    assert_eq!(other.unwrap_err(), Error::PlanOutOfBounds { plan: "clip", call: "fill" });
     let wrapping = Scatter::sum(0).out_of_bounds(OutOfBounds::Wrap);
     let other = data.scatter_with(&by(OutOfBounds::Clip), &1, wrapping).unwrap_err();
     assert_eq!(other, Error::PlanOutOfBounds { plan: "clip", call: "wrap" });

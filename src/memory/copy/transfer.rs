@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use ndarray::{ArrayRef, Dimension};
 
 use super::{Copier, Way};
+use crate::error::Result;
 use crate::memory::alloc::expect_large_writes;
 use crate::memory::output::{Filled, Fresh};
 use crate::memory::strided::{Layout, Strided, StridedMut};
@@ -44,28 +45,34 @@ impl<'a, 'id> Transfer<'a, 'id> {
         Self::of(from, fill, StridedMut::of(to.into_array()), true)
     }
 
-    /// A transfer that overwrites the elements of an array with clones. Elements must not need
+    /// Runs a transfer that overwrites the elements of an array with clones. Elements must not need
     /// dropping: those that are overwritten are not dropped.
+    ///
+    /// `run` takes any brand, so that its proof does not serve for another array.
     pub(crate) fn over<T, D, O>(
         from: &'a ArrayRef<T, D>,
         fill: Option<&'a T>,
-        to: &'id mut ArrayRef<T, O>,
-    ) -> Self
+        to: &mut ArrayRef<T, O>,
+        run: impl for<'own> FnOnce(Transfer<'a, 'own>) -> Result<Filled<'own>>,
+    ) -> Result<()>
     where
         T: Clone + Send + Sync,
         D: Dimension,
         O: Dimension,
     {
-        Self::of(from, fill, StridedMut::of(to), false)
+        run(Transfer::of(from, fill, StridedMut::of(to), false)).map(|_| ())
     }
 
-    /// A transfer that clones to an array that may be uninitialised. Elements must not need
+    /// Runs a transfer that clones to an array that may be uninitialised. Elements must not need
     /// dropping. The memory is assumed to be fresh.
+    ///
+    /// `run` takes any brand, so that its proof does not serve for another array.
     pub(crate) fn uninit<T, D, O>(
         from: &'a ArrayRef<T, D>,
         fill: Option<&'a T>,
-        to: &'id mut ArrayRef<MaybeUninit<T>, O>,
-    ) -> Self
+        to: &mut ArrayRef<MaybeUninit<T>, O>,
+        run: impl for<'own> FnOnce(Transfer<'a, 'own>) -> Result<Filled<'own>>,
+    ) -> Result<()>
     where
         T: Clone + Send + Sync,
         D: Dimension,
@@ -74,7 +81,7 @@ impl<'a, 'id> Transfer<'a, 'id> {
         if let Some(slots) = to.as_slice_memory_order_mut() {
             expect_large_writes(slots.as_mut_ptr().cast(), size_of_val(slots));
         }
-        Self::of(from, fill, StridedMut::of(to), true)
+        run(Transfer::of(from, fill, StridedMut::of(to), true)).map(|_| ())
     }
 
     #[inline]

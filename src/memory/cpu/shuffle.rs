@@ -5,8 +5,10 @@
 //! vectors of the source, and the pattern repeats after a few rows. It is computed once: for each
 //! result vector of a repetition, the offsets of its two loads and the shuffle masks.
 
-use crate::threshold::threshold;
 use smallvec::SmallVec;
+
+use crate::memory::alloc::reserved;
+use crate::threshold::threshold;
 
 /// Size of a vector in bytes.
 const VECTOR: usize = 16;
@@ -55,7 +57,7 @@ pub(in crate::memory) struct Pattern {
 impl Pattern {
     /// The pattern that makes byte `b` of each result row, of `row` bytes, a copy of byte `from(b)`
     /// of the source row, of `source_row` bytes. `None` if two loads do not suffice for a vector,
-    /// if rows are too long, or if the processor lacks the instructions.
+    /// if rows are too long, if the processor lacks the instructions, or if memory is refused.
     pub(in crate::memory) fn new(
         row: usize,
         source_row: usize,
@@ -77,8 +79,14 @@ impl Pattern {
             return None;
         }
         let source = |byte: usize| byte / row * source_row + from(byte % row);
-        let vectors = (0..count).map(|k| VectorShuffle::new(|b| source(k * VECTOR + b)));
-        let vectors: SmallVec<[VectorShuffle; 4]> = vectors.collect::<Option<_>>()?;
+        let mut vectors = SmallVec::<[VectorShuffle; 4]>::new();
+        if count > vectors.inline_size() {
+            // Rows are copied without a pattern where memory for it is refused.
+            vectors = SmallVec::from_vec(reserved(count).ok()?);
+        }
+        for k in 0..count {
+            vectors.push(VectorShuffle::new(|b| source(k * VECTOR + b))?);
+        }
         let one_load = vectors.iter().all(|vector| vector.loads[1].1 == [ZEROED; VECTOR]);
         Some(Pattern { vectors, rows: count * VECTOR / row, source_row, one_load })
     }

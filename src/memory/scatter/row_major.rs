@@ -5,7 +5,6 @@
 //! again. So if updates may come in any order, the loops follow the indices in memory. If they may not, those of the
 //! two that lie so (updates of plain types only) are copied in row-major order first.
 
-use crate::error::Result;
 use crate::memory::copied::{Contiguous, Copied};
 use crate::memory::cpu::LINE;
 use crate::memory::indices::Indices;
@@ -51,30 +50,33 @@ pub(super) struct RowMajor {
 }
 
 impl RowMajor {
-    /// The copies for the loops of a walk, which run over them then. Updates are copied if they are `plain`.
+    /// The copies for the loops of a walk, which run over them then; an array of which none can be made is used as it
+    /// is. Updates are copied if they are `plain`.
     pub(super) fn of(
         loops: &mut Loops,
         indices: &Indices<'_>,
         updates: &Strided<'_>,
         plain: bool,
-    ) -> Result<Self> {
+    ) -> Self {
         let copy = |array: Copied, start: *const u8, size: usize| {
+            if !lies_across(loops, array) {
+                return None;
+            }
             // SAFETY: the loops are over the axes of both arrays; indices are plain, and updates where they
             // are copied.
             #[allow(unsafe_code)]
-            lies_across(loops, array).then(|| unsafe { Contiguous::of(loops, array, start, size) })
+            unsafe {
+                Contiguous::of(loops, array, start, size)
+            }
         };
         let (width, size) = (indices.size(), updates.layout().size());
-        let of_indices = copy(Copied::Indices, indices.start(), width).transpose()?;
-        let of_updates = match plain {
-            true => copy(Copied::Listed, updates.start(), size).transpose()?,
-            false => None,
-        };
+        let of_indices = copy(Copied::Indices, indices.start(), width);
+        let of_updates = if plain { copy(Copied::Listed, updates.start(), size) } else { None };
         for copy in [&of_indices, &of_updates].into_iter().flatten() {
             copy.redirect(loops);
         }
         merge(loops);
-        Ok(RowMajor { indices: of_indices, updates: of_updates })
+        RowMajor { indices: of_indices, updates: of_updates }
     }
 
     /// The copy of the indices, or these.

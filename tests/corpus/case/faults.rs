@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, IxDyn};
-use opkernels::{Error, IndexPlan, OutOfBounds, Reduction, Result, RollExt};
+use opkernels::{Error, Gather, GatherExt, IndexPlan, OutOfBounds, Reduction, Result, RollExt};
 
 use super::bytes::{self, Bytes, shrink};
 use super::input::Input;
@@ -391,5 +391,24 @@ fn rolls_in_two_passes_move_nothing_without_memory() {
             assert!(number > 2 || few, "both passes have work memory");
             break;
         }
+    }
+}
+
+/// Swapped bytes of rows of 17, by shuffles of 17 vectors, whose masks take more than what is granted always:
+/// without memory for them, rows are copied without.
+#[test]
+fn short_rows_are_permuted_without_memory_for_masks() {
+    let data = ArrayD::from_shape_fn(IxDyn(&[1000, 17]), |at| (17 * at[0] + at[1]) as u8);
+    let backwards: Vec<usize> = (0..17).rev().collect();
+    let planes = data.clone().into_shape_with_order(IxDyn(&[100, 10, 17])).unwrap();
+    let expected = (data.gather(&backwards, 1).unwrap(), planes.roll([1, 1], [1, 2]).unwrap());
+    for number in 0..9 {
+        let mut found = (ArrayD::zeros(data.raw_dim()), ArrayD::zeros(planes.raw_dim()));
+        let (done, _) =
+            refusing(number, || data.gather_into(&backwards, Gather::along(1), &mut found.0));
+        done.unwrap();
+        let (done, _) = refusing(number, || planes.roll_into([1, 1], [1, 2], &mut found.1));
+        done.unwrap();
+        assert!(found == expected, "where request {number} is refused");
     }
 }

@@ -196,7 +196,11 @@ fn far_data_moved(table: &mut Table) {
     });
     table.case("roll 2^60 strings", || {
         let element = array![String::from("word")];
-        assert!(far(&element, &[FAR]).roll(1, 0).is_err());
+        let element_size = size_of::<String>();
+        let expected = Error::SizeOverflow { shape: vec![FAR], element_size };
+        assert_eq!(far(&element, &[FAR]).roll(1, 0), Err(expected.clone()));
+        let index = array![0_i8];
+        assert_eq!(element.gather(&index.broadcast(FAR).unwrap(), 0), Err(expected));
     });
     table.case("roll 2^60 bytes into three", || {
         let element = array![7_u8];

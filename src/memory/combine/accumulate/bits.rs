@@ -36,6 +36,10 @@ impl Dense {
         layout.is_dense().then(|| Dense { start, len: layout.len() })
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
     /// The first element and the number of elements of block number `number`; elements have `size`
     /// bytes.
     fn block(&self, number: usize, size: usize) -> (*const u8, usize) {

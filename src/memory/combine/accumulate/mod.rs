@@ -260,7 +260,11 @@ pub(in crate::memory) fn accumulate(accumulation: &Accumulation<'_>) -> Result<(
     let rows = inside && !row.reads_indices() && row.len >= counted && !small;
     let mut extent = extent(rows);
     let significant = accumulation.kernels.significant().zip(extent.scan_limit());
-    if let (Some((significant, max_bits)), Some(arrays)) = (significant, accumulation.dense) {
+    // Indices that are shorter than the target leave most of it out: a scan would take longer than the reduction.
+    let lens = lanes.iter().chain([&row]).map(|level| level.len);
+    let among = lens.fold(accumulation.targets(), usize::saturating_mul);
+    let scanned = accumulation.dense.filter(|[target, _]| target.len() / 2 <= among);
+    if let (Some((significant, max_bits)), Some(arrays)) = (significant, scanned) {
         // SAFETY: the kernels are those of the elements of both arrays (invariant of
         // `Accumulation`), and these have `size` bytes.
         #[allow(unsafe_code)]
