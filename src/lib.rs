@@ -138,8 +138,9 @@
 //! - A scatter of elements along the only axis of a one-dimensional array runs on
 //!   one thread, unless its indices are sorted or those of an [`IndexPlan`], or it
 //!   reduces integers to few targets, or its targets take most of the last-level
-//!   cache, or its elements have some 200 bytes or more, or it is a mean or a reduction of half precision whose targets are many
-//!   times as many as its updates: splitting it costs more than it gains.
+//!   cache, or its elements have some 200 bytes or more, or it is a mean or a
+//!   reduction of half precision whose targets are many times as many as its
+//!   updates: splitting it costs more than it gains.
 //! - Gathers and rolls of elements that need dropping (`String`, `Vec`) first make an
 //!   array of references, one for each element of the result, and clone from it.
 //! - If a clone, or the function of a fold, panics halfway through an `_into` or
