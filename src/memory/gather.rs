@@ -10,7 +10,7 @@ use super::copy::stage::is_past;
 use super::copy::{Copier, Transfer};
 use super::cpu::{LINE, is_long, is_streamed, of_caches};
 use super::few::{Few, Named};
-use super::indexed::{Cut, Run, SHORT_RUN, is_chunk, unit};
+use super::indexed::{Cut, Run, is_chunk, unit};
 use super::indices::Indices;
 use super::output::Filled;
 use super::packed::Packed;
@@ -39,18 +39,14 @@ impl<'id> Transfer<'_, 'id> {
             let plain = self.copier.plain();
             let copied = Contiguous::of_indices(walk, indices, self.copier.size);
             let indices = &copied.as_ref().map_or(*indices, |copy| copy.indices(indices));
-            let mut selection = Selection { indices, policy, untouched };
+            if untouched && policy == Policy::Refuse && !indices.inside(&walk.components) {
+                return Err(Refused);
+            }
+            let selection = Selection { indices, policy };
             if let Some(packed) = Packed::of(walk, indices, self.order(), plain) {
                 return self.gather_packed(&packed, &selection, walk);
             }
             let rest = walk.order(self.order());
-            if rest.is_some() && selection.must_not_write() {
-                // Each walk resolves its own indices only, so all are checked before the first.
-                if !indices.inside(&walk.components) {
-                    return Err(Refused);
-                }
-                selection.untouched = false;
-            }
             let copied = |walk: &Walk| {
                 let parts = parallel::parts(walk.cost(self.copier.size));
                 copy(self, Some(&selection), walk, parts)
@@ -71,10 +67,7 @@ impl<'id> Transfer<'_, 'id> {
         selection: &Selection<'_>,
         walk: &Walk,
     ) -> Result<Filled<'id>, Refused> {
-        let Selection { indices, policy, .. } = *selection;
-        if selection.must_not_write() && !indices.inside(&walk.components) {
-            return Err(Refused);
-        }
+        let Selection { indices, policy } = *selection;
         let refusal = Refusal::new();
         let run = Run {
             walk,
@@ -136,25 +129,6 @@ fn stays_cached(transfer: &Transfer<'_, '_>, parts: usize) -> bool {
 pub(super) struct Selection<'a> {
     indices: &'a Indices<'a>,
     policy: Policy,
-    /// Whether the output must not have been written to where an index is refused.
-    untouched: bool,
-}
-
-impl Selection<'_> {
-    /// Whether the output must not have been written to before all indices are known to be in bounds.
-    #[inline]
-    fn must_not_write(&self) -> bool {
-        self.untouched && self.policy == Policy::Refuse
-    }
-
-    /// Whether `untouched` is upheld for a walk in `parts` parts. A single part of a single chunk
-    /// resolves all indices before it writes; otherwise all indices are checked here.
-    #[inline]
-    fn upholds_untouched(&self, walk: &Walk, parts: usize) -> bool {
-        !self.must_not_write()
-            || (parts == 1 && is_chunk(walk.nest()))
-            || self.indices.inside(&walk.components)
-    }
 }
 
 /// Copies the elements that a walk iterates over, in up to `parts` parts: those that indices select,
@@ -177,9 +151,6 @@ pub(super) fn copy(
             None => is_past(bytes, transfer),
         };
     let kernel = copier.gather(walk, streamed, transfer.fill);
-    if selection.is_some_and(|selection| !selection.upholds_untouched(walk, parts)) {
-        return Err(Refused);
-    }
     let refusal = Refusal::new();
     let run = Run {
         walk,
@@ -256,8 +227,6 @@ fn bands(walk: &Walk) -> usize {
     /// The least number of rows of indices. Fewer do not reuse a band often enough, and are too
     /// little work for several threads.
     const ROWS: usize = threshold(32, 2);
-    // A walk of one chunk then has one band, as `upholds_untouched` needs.
-    const { assert!(2 * BAND * ROWS > SHORT_RUN) };
     let ([axis], [.., around, band]) = (&walk.components[..], walk.nest()) else { return 1 };
     let column_step = band.step.selected.unsigned_abs();
     let has_columns = column_step != 0 && column_step < axis.step.unsigned_abs();

@@ -228,10 +228,8 @@ impl Run<'_> {
             }
             entries.start += done;
         }
-        // A long run that reads no indices is worth a tile of its own, unless the caller relies on
-        // all entries being resolved before the first is used (`is_chunk`).
-        let is_joined =
-            |run: &Loop| run.reads_indices() || run.len < LONG_RUN || is_chunk(self.walk.nest());
+        // A long run that reads no indices is worth a tile of its own.
+        let is_joined = |run: &Loop| run.reads_indices() || run.len < LONG_RUN;
         if short_run(nest).is_some_and(|(run, _)| is_joined(&run)) {
             return self.runs(nest, base, entries, part, buffers);
         }
@@ -392,8 +390,7 @@ fn short_run(nest: &[Loop]) -> Option<(Loop, &[Loop])> {
     (!around.is_empty() && run.len <= SHORT_RUN).then_some((*run, around))
 }
 
-/// Whether the entries of these loops are one chunk, so that all of them are resolved before the
-/// first is used; this holds even if some of the loops are merged later.
+/// Whether the entries of these loops are one chunk; they are even if some of the loops are merged later.
 pub(super) fn is_chunk(nest: &[Loop]) -> bool {
     iterations(nest) <= if nest.len() > 1 { SHORT_RUN } else { CHUNK }
 }

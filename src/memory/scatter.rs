@@ -16,7 +16,7 @@ use super::combine::{self, Fold, Kernels};
 use super::copied::Contiguous;
 use super::copy::{Clones, Copier, Way};
 use super::few::{Few, Named};
-use super::indexed::{Run, is_chunk};
+use super::indexed::Run;
 use super::indices::Indices;
 use super::packed::Packed;
 use super::refused::{Failure, Refusal, Refused};
@@ -225,10 +225,9 @@ impl Scattering<'_> {
         }
     }
 
-    /// Whether all indices are checked in a pass before the first is used: not those of a plan, nor where all are
-    /// resolved before the first write. Under `Refuse`, if the target must survive an error, or an index serves
-    /// several updates. Under other policies, if each serves one: if all are in bounds, the scatter goes on as under
-    /// `Refuse`.
+    /// Whether all indices are checked in a pass before the first is used: not those of a plan. Under `Refuse`, if the
+    /// target must survive an error, or an index serves several updates. Under other policies, if each serves one: if
+    /// all are in bounds, the scatter goes on as under `Refuse`.
     fn checks_first(&self, walk: &Walk, policy: Policy, untouched: bool) -> bool {
         let one_update_each = || walk.loops.iter().all(|level| level.step.indices != 0);
         let pays = match policy {
@@ -236,14 +235,6 @@ impl Scattering<'_> {
             _ => one_update_each(),
         };
         pays && self.indices.positions().is_none()
-            && !(self.how.writes_after_resolving() && self.resolves_first(walk))
-    }
-
-    /// Whether all entries are resolved before the first is used, on any number of threads: loops
-    /// over entries are not split between threads, unless their indices are sorted and in bounds.
-    fn resolves_first(&self, walk: &Walk) -> bool {
-        walk.is_at_once(self.updates.layout().size())
-            || (walk.loops.iter().all(|level| level.entries) && is_chunk(&walk.loops))
     }
 }
 
@@ -265,14 +256,6 @@ impl How<'_> {
         match self {
             How::Reduce { kernels, reduction, .. } => kernels.uses_order(*reduction),
             How::Overwrite(_) | How::Fold(_) => false,
-        }
-    }
-
-    /// Whether a chunk of indices is resolved before the first of its updates is written.
-    fn writes_after_resolving(&self) -> bool {
-        match self {
-            How::Overwrite(_) | How::Fold(_) => true,
-            How::Reduce { kernels, reduction, .. } => kernels.narrow(*reduction).is_some(),
         }
     }
 }

@@ -99,7 +99,6 @@ impl Run<'_> {
         let (walk, axes) = (self.walk, self.walk.components.len());
         let repeated = is_repeated(single, nest) && axes == 1;
         let dense = run.step.listed == single.size as isize || repeated;
-        // All entries of a single chunk may have to be resolved before the first write.
         let many = run.len > 1 && walk.entries() > CHUNK;
         // Far elements that tuples select are prefetched a chunk at a time instead, unless the tuples
         // are sorted and leave little out.

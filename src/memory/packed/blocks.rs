@@ -15,9 +15,9 @@ use super::each_piece;
 use crate::memory::cpu::{LINE, of_caches};
 use crate::memory::gather::copy_plain;
 use crate::memory::indexed::{Cut, Run};
-use crate::memory::indices::{CHUNK, Indices};
+use crate::memory::indices::Indices;
 use crate::memory::walk::{
-    Component, Components, FEW, Loop, Loops, Offsets, Order, Walk, Walks, iterations, with_rest,
+    Component, Components, Loop, Loops, Offsets, Order, Walk, Walks, iterations, with_rest,
 };
 use crate::memory::work::WorkMemory;
 use crate::parallel::Cost;
@@ -28,9 +28,6 @@ const BLOCK: usize = threshold(8 << 10, 24);
 
 /// The fewest indices that are packed.
 pub(in crate::memory) const FEWEST: usize = threshold(4 << 10, 20);
-
-// Callers rely on all entries of a single chunk being resolved before the first is used.
-const _: () = assert!(FEWEST > CHUNK && FEWEST > FEW);
 
 /// The fewest lists that share cache lines, and so many that they share several lines.
 const LISTS: [usize; 2] = [threshold(8, 2), threshold(32, 3)];

@@ -18,7 +18,6 @@ use super::each_piece;
 use crate::memory::cpu::{LINE, of_caches};
 use crate::memory::gather::copy_plain;
 use crate::memory::indexed::{Cut, Run};
-use crate::memory::indices::CHUNK;
 use crate::memory::walk::{
     Component, Components, Loop, Loops, Offsets, Order, STREAMS, Walk, Walks, iterations,
     lines_in_l1,
@@ -156,9 +155,7 @@ impl Panels {
         }
         let loops = Transposed::of(walk, size).filter(|loops| loops.pays(size))?;
         let Transposed { lanes, axis, .. } = loops;
-        let elements = iterations(&walk.loops);
-        // Where entries are one chunk, callers rely on all being resolved before the first is used.
-        let width = loops.width(size).filter(|_| elements > CHUNK)?;
+        let width = loops.width(size)?;
         // The loop of which each panel has some iterations.
         let (divided, at) = match loops.beside {
             Some(beside) if width[0] > 1 => (beside, 0),
@@ -174,7 +171,7 @@ impl Panels {
         let step = Offsets::ZERO.after(width[at], divided.step);
         around.push(Loop { len: neighbours, step, entries: false });
         let packed = axis.len.saturating_mul(lanes.len * iterations(&loops.others));
-        let cost = Cost::of_near(elements).plus(Cost::of_apart(packed).times(2));
+        let cost = Cost::of_near(iterations(&walk.loops)).plus(Cost::of_apart(packed).times(2));
         let parts = parallel::parts_at_once(cost).min(iterations(&around));
         // An odd number of cache lines: lanes a power of two apart would share sets of the caches.
         let lane = ((axis.len * size).div_ceil(LINE) | 1) * LINE;

@@ -38,9 +38,7 @@ impl<'p> Pass<'p> {
     ) -> Result<(), Failure> {
         let size = self.updates.layout().size();
         match (kernels.narrow(reduction), kernels.quotients()) {
-            (Some(narrow), _)
-                if !beside(walk, kernels, reduction) || self.scattering.resolves_first(walk) =>
-            {
+            (Some(narrow), _) if !beside(walk, kernels, reduction) => {
                 match kernels.start(reduction).filter(|_| !init) {
                     Some(start) => self.reduce_from(walk, start, &narrow)?,
                     None => self.run(walk, &[&narrow])?,

@@ -147,13 +147,6 @@ impl Walk {
         self.shared_iterations() * self.outer.len * self.entries()
     }
 
-    /// Whether the nest, over elements of `size` bytes, is so small that one thread resolves all
-    /// entries before it uses the first.
-    pub(in crate::memory) fn is_at_once(&self, size: usize) -> bool {
-        const BYTES: usize = 64;
-        iterations(&self.loops).saturating_mul(size.max(BYTES)) <= FEW * BYTES
-    }
-
     /// Whether all lanes have the same indices: no loop but those over entries reads any.
     pub(in crate::memory) fn shares_indices(&self) -> bool {
         self.loops.iter().all(|level| level.entries || !level.reads_indices())
