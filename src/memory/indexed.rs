@@ -23,10 +23,9 @@ use super::buffer::{Buffer, Slot};
 use super::indices::{CHUNK, Indices, add_ramp};
 use super::refused::{Refusal, Refused};
 use super::tile::{Kernel, NextIndices, Places, Tile};
-use super::walk::{Cursor, FEW, Loop, Loops, Offsets, Walk, iterations};
+use super::walk::{Cursor, FEW, LONG_RUN, Loop, Loops, Offsets, Walk, iterations};
 use crate::index::Policy;
 use crate::parallel;
-use crate::threshold::threshold;
 use listed::keep;
 use part::Part;
 pub(super) use part::{Cut, Shares};
@@ -56,9 +55,6 @@ unsafe impl Sync for Run<'_> {}
 
 /// Most entries of a run that is joined to a chunk with others.
 pub(super) const SHORT_RUN: usize = CHUNK / 4;
-
-/// Fewest entries of a run that share an index, for which the run is not joined with others.
-const LONG_RUN: usize = threshold(16, 2);
 
 /// Memory for the offsets of a chunk, on the stack.
 struct Buffers<'b> {
@@ -96,8 +92,6 @@ struct Chunk {
     gaps: bool,
     /// The distance in bytes from each offset to the next, if no index is read in between; else 0.
     offset_step: isize,
-    /// The run of which the entries are several iterations, if each is worth a tile of its own.
-    tiles: Option<Loop>,
     /// The indices that are read after this chunk.
     next: NextIndices,
 }
@@ -255,7 +249,7 @@ impl Run<'_> {
             let next = NextIndices { start: next, step: run.step.indices };
             let offset_step = offset_step(&run);
             let place_step = Some(run.step.listed);
-            let chunk = Chunk { base: at, place_step, gaps, offset_step, tiles: None, next };
+            let chunk = Chunk { base: at, place_step, gaps, offset_step, next };
             self.chunk(chunk, buffers, part);
         }
     }
@@ -296,20 +290,7 @@ impl Run<'_> {
             return;
         }
         let places = chunk.place_step.map_or(Places::Each(buffers.places.values()), Places::Every);
-        let mut tile = Tile { offsets, places, ..self.tile_of(chunk, part) };
-        let Some(run) = chunk.tiles else {
-            return self.shared_tile(&mut tile, part);
-        };
-        for (number, offsets) in tile.offsets.chunks(run.len).enumerate() {
-            let mut tile = Tile {
-                listed: tile.listed.wrapping_offset(tile.places.at(number * run.len)),
-                offsets,
-                places: Places::Every(run.step.listed),
-                offset_step: run.step.selected,
-                ..tile
-            };
-            self.shared_tile(&mut tile, part);
-        }
+        self.shared_tile(&mut Tile { offsets, places, ..self.tile_of(chunk, part) }, part);
     }
 
     /// Hands a tile to the kernel in each iteration of the shared loops.

@@ -53,7 +53,7 @@ impl Run<'_> {
         let is_gap = |offset: &isize| *offset == NOWHERE;
         let strided = inner.len > 1 && inner.step.listed != self.size as isize;
         let few = || offsets.iter().filter(|offset| is_gap(offset)).count() <= offsets.len() / FEW;
-        let (Some(step), None, true) = (chunk.place_step, chunk.tiles, strided && few()) else {
+        let (Some(step), true) = (chunk.place_step, strided && few()) else {
             keep(chunk, buffers, &SOMEWHERE);
             return self.shared(chunk, buffers, part);
         };
@@ -90,7 +90,7 @@ fn list_gaps(chunk: &Chunk, buffers: &mut Buffers<'_>) {
 /// Lets entries that select nothing select what the first other entry does; without any, none is left.
 fn close(chunk: &mut Chunk, buffers: &mut Buffers<'_>) {
     // What they select is not evenly spaced, even in a run that reads one index.
-    *chunk = Chunk { gaps: false, offset_step: 0, tiles: None, ..*chunk };
+    *chunk = Chunk { gaps: false, offset_step: 0, ..*chunk };
     let offsets = buffers.offsets.values_mut();
     match offsets.iter().copied().find(|offset| *offset != NOWHERE) {
         Some(other) => {

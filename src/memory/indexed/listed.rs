@@ -129,7 +129,7 @@ impl Run<'_> {
             assert!(inside, "lists of another walk");
             let (place_step, next) = (None, NextIndices::NONE);
             let (base, gaps) = (walk.base, false);
-            let chunk = Chunk { base, place_step, gaps, offset_step: 0, tiles: None, next };
+            let chunk = Chunk { base, place_step, gaps, offset_step: 0, next };
             self.shared(&chunk, &buffers, &whole);
         }
     }
@@ -156,7 +156,7 @@ pub(super) fn keep(chunk: &mut Chunk, buffers: &mut Buffers<'_>, targets: &Range
     }
     buffers.offsets.truncate(kept);
     buffers.places.truncate(kept);
-    *chunk = Chunk { gaps: false, offset_step: 0, tiles: None, ..*chunk };
+    *chunk = Chunk { gaps: false, offset_step: 0, ..*chunk };
     if let (Some(step), [first, .., last]) = (evenly, buffers.places.values()) {
         if last.wrapping_sub(*first) == step.wrapping_mul(kept as isize - 1) {
             chunk.base.listed = chunk.base.listed.wrapping_add(*first);

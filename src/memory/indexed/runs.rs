@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::singles::are_whole;
-use super::{Buffers, Chunk, LONG_RUN, Part, Run};
+use super::{Buffers, Chunk, Part, Run};
 use crate::memory::cpu::LINE;
 use crate::memory::indices::{CHUNK, add};
 use crate::memory::refused::Refused;
@@ -96,7 +96,6 @@ impl Run<'_> {
         let few = (FEW / inside).min(chunk_iterations).max(1);
         let ramp_step = outer.step.selected.wrapping_mul(few as isize);
         buffers.ramps.set_iterations(steps(few, |step| step.selected));
-        let tiles = (!run.reads_indices() && run.len >= LONG_RUN).then_some(*run);
         let mut cursor = Cursor::new(&nest[..around], base, entries.start / inside);
         while left > 0 {
             let (base, iterations) = cursor.take(left.min(chunk_iterations));
@@ -123,7 +122,7 @@ impl Run<'_> {
             }
             let place_step = (!uneven).then_some(run.step.listed);
             let (next, offset_step) = (NextIndices::NONE, 0);
-            self.chunk(Chunk { base, place_step, gaps, offset_step, tiles, next }, buffers, part);
+            self.chunk(Chunk { base, place_step, gaps, offset_step, next }, buffers, part);
         }
     }
 

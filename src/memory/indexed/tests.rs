@@ -193,8 +193,8 @@ impl Kernel for Spaced {
     unsafe fn fill(&self, _: &Tile<'_>) {}
 }
 
-/// Runs of which each reads one index are tiles of their own, unless one of the indices selects nothing:
-/// what its run is made to select instead is not evenly spaced, and may not be taken for it.
+/// Runs of which each reads one index are tiles of their own; one whose index selects nothing is left out, or made
+/// to select something else, which is not evenly spaced and may not be taken for it.
 #[test]
 fn runs_with_gaps_are_not_evenly_spaced() {
     const RUN: usize = 20;

@@ -33,7 +33,7 @@ mod tiling;
 
 pub(super) use cost::cost_of_rows;
 pub(super) use cursor::{Cursor, iterations, iterations_over_entries};
-pub(super) use order::{FEW, Order, Walk, is_far, is_inside, is_spread, merge, targets};
+pub(super) use order::{FEW, LONG_RUN, Order, Walk, is_far, is_inside, is_spread, merge, targets};
 use smallvec::SmallVec;
 pub(super) use tiling::lines::{STREAMS, lines_in_l1};
 

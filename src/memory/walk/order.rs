@@ -75,9 +75,12 @@ pub(in crate::memory) struct Walk {
     whole: (usize, usize),
 }
 
-/// The largest number of iterations for which the order of loops does not matter for speed, and
-/// all entries are one chunk.
+/// The largest number of iterations for which the order of loops does not matter for speed.
 pub(in crate::memory) const FEW: usize = threshold(256, 4);
+
+/// The fewest entries of a run that share an index, for which the run is a tile of its own. Shorter runs are
+/// joined with others in one, at offsets without a constant step.
+pub(in crate::memory) const LONG_RUN: usize = threshold(16, 2);
 
 impl Walk {
     /// A nest in the order in which its loops were named (row-major), not yet ordered by strides.

@@ -32,7 +32,7 @@ use self::lines::{
     LINE, STREAMS, lines_in_l1, part_of_l2, selected_bytes, shares_lines, stays_cached,
 };
 use self::lists::{LIST, tile_lists};
-use super::order::{Order, SortKeys, reach, sort};
+use super::order::{LONG_RUN, Order, SortKeys, reach, sort};
 use super::{Loop, Loops, Offsets, iterations, iterations_over_entries};
 use crate::memory::cpu::{of_caches, transposes};
 use crate::threshold::threshold;
@@ -100,13 +100,11 @@ fn is_transposed(
     order: Order,
     same: bool,
 ) -> bool {
-    /// Shorter runs that share an index are put together with others in one tile, at offsets
-    /// without a constant stride (`LONG_RUN` in `indexed.rs`).
-    const RUN: usize = 16;
     let reading = loops.iter().filter(|level| level.reads_indices()).count();
     let (across, down, size) = (&loops[fastest_selected], &loops[fastest_listed], order.size());
     let (near, far) = (keys.selected(across), keys.selected(down));
-    let runs = if down.reads_indices() { reading == 1 } else { reading == 0 || across.len >= RUN };
+    let runs =
+        if down.reads_indices() { reading == 1 } else { reading == 0 || across.len >= LONG_RUN };
     let dense = down.step.listed == size as isize
         && (near < far || same)
         && (!order.scatters() || across.step.selected == size as isize);
