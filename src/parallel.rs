@@ -121,6 +121,12 @@ fn parts_for(cost: Cost, threads: usize) -> usize {
     }
 }
 
+/// This number of parts, or so many less that all threads have as many, where there are more parts than threads.
+pub(crate) fn even(parts: usize) -> usize {
+    let threads = threads();
+    if parts > threads { parts - parts % threads } else { parts }
+}
+
 /// The range of `0..whole` that part number `part` of `parts` takes. The lengths of the ranges
 /// differ by at most one, and the ranges are consecutive and cover `0..whole`. No intermediate
 /// value exceeds `whole`.

@@ -233,7 +233,7 @@ fn bands(walk: &Walk) -> usize {
     // More than the part of the last-level cache that the data can be expected to have.
     let is_large = is_long(walk.reach());
     let reuses_band = around.step.selected == 0 && around.len >= ROWS;
-    if has_columns && reuses_band && is_large { (band.len / BAND).max(1) } else { 1 }
+    if has_columns && reuses_band && is_large { parallel::even(band.len / BAND).max(1) } else { 1 }
 }
 
 /// Which loop to cut, and in how many parts, at most `parts`, for rows of `row` bytes: the
@@ -266,5 +266,7 @@ fn cut(walk: &Walk, row: usize, parts: usize) -> (Cut, usize) {
     }
     let enough = lens.iter().find(|(_, len)| *len >= 4 * parts);
     let longest = lens.iter().rev().max_by_key(|(_, len)| *len);
-    enough.or(longest).map_or(Cut::WHOLE, |(cut, len)| (*cut, parts.min(*len).max(1)))
+    enough
+        .or(longest)
+        .map_or(Cut::WHOLE, |(cut, len)| (*cut, parallel::even(parts.min(*len)).max(1)))
 }

@@ -16,10 +16,10 @@ pub(super) mod tuples;
 
 use std::any::TypeId;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use ndarray::{ArrayRef, Dimension};
-use smallvec::SmallVec;
 
 pub(super) use sums::{add, add_ramp};
 
@@ -185,12 +185,8 @@ impl<'a> Indices<'a> {
     /// `None` unless each index is an entry of the walk's only loop over entries.
     pub(super) fn listing(&self, walk: &Walk) -> Option<&'a Listing> {
         let positions = self.positions_along(walk)?;
-        // Then a target's offset is proportional to its row-major number.
-        let even_steps = walk
-            .components
-            .windows(2)
-            .all(|pair| pair[1].step.checked_mul(pair[1].len as isize) == Some(pair[0].step));
-        if self.is_one_loop(walk) && even_steps { positions.listing() } else { None }
+        let evenly_spaced = walk.target_step().is_some();
+        if self.is_one_loop(walk) && evenly_spaced { positions.listing() } else { None }
     }
 
     /// Whether a walk has one loop over entries, which reads all indices in the order in which they
@@ -310,12 +306,13 @@ impl<'a> Indices<'a> {
     /// The same indices with a stride of 0 along as many of the last axes as each repeats along, so
     /// that each is stored once.
     pub(super) fn without_repeats(self) -> Self {
-        let repeated = |axis: usize| {
-            let rows = self.of_rows(axis);
-            (rows.layout().stride(axis + 1) == 0 && self.layout().stride(axis + 1) != 0)
-                .then_some(rows)
-        };
-        (0..self.shape().len().saturating_sub(1)).find_map(repeated).unwrap_or(self)
+        // Axes of one position have a stride of 0: no more than 63 are longer.
+        let axes = 1..self.shape().len().max(1);
+        let mut rows = axes.filter(|axis| self.layout().stride(*axis) != 0).filter_map(|axis| {
+            let rows = self.of_rows(axis - 1);
+            (rows.layout().stride(axis) == 0).then_some(rows)
+        });
+        rows.next().unwrap_or(self)
     }
 
     /// Whether these are many indices, take at least four times `target_bytes`, and each stands for
@@ -351,17 +348,18 @@ impl<'a> Indices<'a> {
     /// Returns an error for the first index in row-major order that is outside `-len..=len - 1`.
     pub(crate) fn check(&self, along: Along<'_>) -> Result<()> {
         let axes = self.layout().shape().len() - usize::from(along.tuples);
-        let number_step = if along.tuples { self.layout().stride(axes) } else { 0 };
-        let component = |(number, &len): (usize, &usize)| {
-            // Only the bounds are checked: the step along the axis does not matter.
-            Component { len, step: 0, at: number_step.wrapping_mul(number as isize) }
-        };
-        let components: Components = along.lens.iter().enumerate().map(component).collect();
         let known = self.layout().is_empty() || self.positions.is_some();
-        if known || self.components_inside(axes, &components) {
+        if known || self.components_inside(axes, &self.components(along)) {
             return Ok(());
         }
         Err(self.first_outside(along))
+    }
+
+    /// The numbers of these indices, to check their bounds: the step along the axis does not matter.
+    fn components(&self, along: Along<'_>) -> Components {
+        let step = if along.tuples { self.layout().stride(self.shape().len() - 1) } else { 0 };
+        let lens = along.lens.iter().enumerate();
+        lens.map(|(number, &len)| Component { len, step: 0, at: step * number as isize }).collect()
     }
 
     /// Whether all numbers of all indices are in bounds of the axes of their components. The first
@@ -376,7 +374,14 @@ impl<'a> Indices<'a> {
             #[allow(unsafe_code)]
             return unsafe { self.lane_inside(lane, all.len, components) };
         }
-        let loops = self.nest_over(axes);
+        self.loops_inside(0, self.loops_over(0..axes), components)
+    }
+
+    /// Whether all numbers are in bounds of those indices that these loops reach, from the one `start` bytes after
+    /// the first on.
+    fn loops_inside(&self, start: isize, mut loops: Loops, components: &[Component]) -> bool {
+        loops.sort_by_key(|level| std::cmp::Reverse(level.step.indices.unsigned_abs()));
+        merge(&mut loops);
         let (run, around) = match loops.split_last() {
             Some((last, around)) => (*last, around),
             None => (Loop::ONCE, &[][..]),
@@ -394,8 +399,8 @@ impl<'a> Indices<'a> {
             for _ in lanes {
                 let (place, _) = cursor.take(1);
                 let place = place.after(within.start, run.step);
-                let lane = self.lane(place.indices, run.step.indices);
-                // SAFETY: the loops are those over the array's own axes, which do not leave it.
+                let lane = self.lane(start + place.indices, run.step.indices);
+                // SAFETY: the loops are those over the array's own axes, or a part of them, which do not leave it.
                 #[allow(unsafe_code)]
                 let inside = unsafe { self.lane_inside(lane, within.len(), components) };
                 if !inside {
@@ -425,64 +430,56 @@ impl<'a> Indices<'a> {
         }
     }
 
-    /// The loop nest over the first `axes` axes, in the order of memory. Axes along which indices
-    /// are broadcast are left out: they only repeat their first index.
-    fn nest_over(&self, axes: usize) -> Loops {
+    /// The loops over these axes. Axes along which indices are broadcast are left out: they only repeat their first
+    /// index.
+    fn loops_over(&self, axes: Range<usize>) -> Loops {
         let layout = self.layout();
-        let mut loops: Loops = (0..axes)
-            .map(|axis| Loop {
-                len: layout.shape()[axis],
-                step: Offsets { indices: layout.stride(axis), ..Offsets::ZERO },
-                entries: false,
-            })
-            .filter(|level| level.step.indices != 0)
-            .collect();
-        loops.sort_by_key(|level| std::cmp::Reverse(level.step.indices.unsigned_abs()));
-        merge(&mut loops);
-        loops
+        let level = |axis: usize| Loop {
+            len: layout.shape()[axis],
+            step: Offsets { indices: layout.stride(axis), ..Offsets::ZERO },
+            entries: false,
+        };
+        axes.map(level).filter(|level| level.step.indices != 0).collect()
     }
 
-    /// The error for the first index out of bounds in row-major order.
+    /// The error for the first index out of bounds in row-major order. It is found axis by axis: of the positions
+    /// along an axis, the first half is searched if it holds an index out of bounds, or else the second.
     #[cold]
-    #[allow(unsafe_code)]
-    pub(crate) fn first_outside(&self, Along { axis: first, lens, tuples }: Along<'_>) -> Error {
-        let layout = self.layout();
+    pub(crate) fn first_outside(&self, along: Along<'_>) -> Error {
+        let (layout, components) = (self.layout(), self.components(along));
         assert!(!layout.is_empty(), "no index is out of bounds where there is none");
-        let mut position: SmallVec<[usize; 8]> = SmallVec::from_elem(0, layout.shape().len());
-        loop {
-            let offset: isize = position
-                .iter()
-                .enumerate()
-                .map(|(axis, &at)| at as isize * layout.stride(axis))
-                .sum();
-            let number = if tuples { position.last().copied().unwrap_or(0) } else { 0 };
-            // SAFETY: the position is within the array, which is not empty; `kind` is that of the
-            // elements (the invariant).
-            let index = unsafe { self.value(offset) };
-            if let Some(&len) = lens.get(number) {
-                if !(-(len as i128)..len as i128).contains(&index) {
-                    return Error::IndexOutOfBounds {
-                        index,
-                        position: position.to_vec(),
-                        axis: first + number,
-                        len,
-                    };
+        let axes = layout.shape().len() - usize::from(along.tuples);
+        let mut position: Vec<usize> = vec![0; layout.shape().len()];
+        let mut start = 0;
+        for axis in 0..axes {
+            let step = layout.stride(axis);
+            let mut range = 0..if step == 0 { 1 } else { layout.shape()[axis] };
+            while range.len() > 1 {
+                let middle = range.start + range.len() / 2;
+                let mut half = self.loops_over(axis..axes);
+                half[0].len = middle - range.start;
+                if self.loops_inside(start, half, &components) {
+                    start += (middle - range.start) as isize * step;
+                    range.start = middle;
+                } else {
+                    range.end = middle;
                 }
             }
-            // Advance the odometer to the next position that holds another number.
-            let mut axis = position.len();
-            loop {
-                axis = axis.checked_sub(1).expect("the caller has found an index out of bounds");
-                position[axis] += 1;
-                // A stride of 0 repeats the same number. Those of a tuple count all the same: each
-                // selects along an axis of its own.
-                let new = layout.stride(axis) != 0 || (tuples && axis + 1 == position.len());
-                if new && position[axis] < layout.shape()[axis] {
-                    break;
+            position[axis] = range.start;
+        }
+        for (number, component) in components.iter().enumerate() {
+            // SAFETY: the start is that of an index of the array, which is not empty, and this one of its numbers.
+            #[allow(unsafe_code)]
+            let index = unsafe { self.value(start + component.at) };
+            let len = component.len;
+            if !(-(len as i128)..len as i128).contains(&index) {
+                if along.tuples {
+                    position[axes] = number;
                 }
-                position[axis] = 0;
+                return Error::IndexOutOfBounds { index, position, axis: along.axis + number, len };
             }
         }
+        unreachable!("the caller has found an index out of bounds")
     }
 }
 

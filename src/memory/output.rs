@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 
 use ndarray::{Array, ArrayRef, Dimension, ShapeBuilder};
+use smallvec::SmallVec;
 
 use super::alloc::{expect_large_writes, reserved};
 use crate::error::{Error, Result};
@@ -150,13 +151,12 @@ fn with_layout<T, D: Dimension>(
 /// inside each axis are those with shorter strides, and of equal ones the later.
 fn in_order<D: Dimension>(shape: &D, strides: &[isize]) -> D {
     let mut packed = shape.clone();
-    let step = |axis: usize| strides[axis].unsigned_abs();
-    for (axis, stride) in packed.slice_mut().iter_mut().enumerate() {
-        let is_inside = |&(other, _): &(usize, &usize)| {
-            step(other) < step(axis) || step(other) == step(axis) && other > axis
-        };
-        let inside = shape.slice().iter().enumerate().filter(is_inside);
-        *stride = inside.map(|(_, len)| len).product();
+    let mut axes: SmallVec<[usize; 8]> = (0..strides.len()).collect();
+    axes.sort_by_key(|&axis| (strides[axis].unsigned_abs(), std::cmp::Reverse(axis)));
+    let mut stride = 1;
+    for axis in axes {
+        packed[axis] = stride;
+        stride *= shape[axis];
     }
     packed
 }

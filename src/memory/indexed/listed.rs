@@ -116,10 +116,10 @@ impl Run<'_> {
         let mut buffers = Buffers::new(&mut slots);
         let (walk, whole) = (self.walk, Part::whole(self.walk));
         // Entries are positions along one axis of the listed array. So are targets in the selected
-        // array: together, the selected axes are evenly spaced (`Indices::listing`).
+        // array: the selected axes are evenly spaced together (`Indices::listing`).
         let listed = walk.nest().last().copied().unwrap_or(Loop::ONCE);
         let listed = Component { len: listed.len, step: listed.step.listed, at: 0 };
-        let step = walk.components.last().map_or(0, |axis| axis.step);
+        let step = walk.target_step().unwrap_or(0);
         let selected = Component { len: walk.targets(), step, at: 0 };
         for (entries, targets) in entries.chunks(CHUNK).zip(targets.chunks(CHUNK)) {
             buffers.offsets.clear();

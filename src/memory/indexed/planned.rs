@@ -15,8 +15,8 @@ impl Run<'_> {
     /// are dense in both arrays.
     fn planned_kernel(&self) -> Option<PlannedFn> {
         let walk = self.walk;
-        let ([entries], [.., last]) = (walk.nest(), &walk.components[..]) else { return None };
-        let steps = [last.step, entries.step.listed];
+        let [entries] = walk.nest() else { return None };
+        let steps = [walk.target_step()?, entries.step.listed];
         if walk.is_nest() && steps == [self.size as isize; 2] {
             self.kernel.planned()
         } else {

@@ -26,6 +26,9 @@ fn max_bytes() -> usize {
     of_caches(|caches| caches.second / 4, 256)
 }
 
+/// The least number of parts for which the bins of many threads pay.
+const PARTS: usize = 4;
+
 /// The least number of updates for each bin of each part. Fewer do not make up for initialising
 /// the bins and reducing them into the target.
 const MIN_UPDATES: usize = threshold(8, 1);
@@ -47,7 +50,7 @@ pub(super) struct Bins {
 
 impl Bins {
     /// Bins for up to `threads` parts of a walk over elements of `size` bytes, where targets are few,
-    /// updates are many enough for half of the threads, and the kernel's reduction allows any order. `None`
+    /// updates are many enough for half of the threads or for four, and the kernel's reduction allows any order. `None`
     /// otherwise, and where memory cannot be allocated.
     pub(super) fn new(
         walk: &Walk,
@@ -63,7 +66,7 @@ impl Bins {
         let bytes = count.checked_mul(size).filter(|&bytes| bytes <= max_bytes())?;
         let updates = iterations(&walk.loops);
         let parts = threads.min(updates.checked_div(MIN_UPDATES.saturating_mul(count))?);
-        if parts < 2 || parts < threads / 2 || !walk.loops.iter().all(entries_or_lanes) {
+        if parts < 2 || parts < PARTS.min(threads / 2) || !walk.loops.iter().all(entries_or_lanes) {
             return None;
         }
         let (mut binned, mut reduce) = (walk.loops.clone(), Loops::new());

@@ -40,11 +40,13 @@ fn memory_bound(walk: &Walk, row: usize) -> bool {
     const OF_ALL_CORES: usize = 64 << 20;
     /// Bytes of L2 of processors of which one core uses the whole memory bandwidth.
     const LATER: usize = 1 << 20;
+    /// The most threads that one core replaces: more have several caches, each with a way to the memory.
+    const FEW_THREADS: usize = 4;
     let updates = walk.rows().saturating_mul(row);
     let one_suffices = of_caches(|caches| caches.last, 0) < OF_ALL_CORES
         && of_caches(|caches| caches.second, LATER) >= LATER;
     let streams = walk.is_spread() && !exceeds_caches(walk) && !updates_are_cached(updates);
-    one_suffices && row < LONG && streams
+    one_suffices && row < LONG && streams && parallel::threads() <= FEW_THREADS
 }
 
 /// Whether it pays that each thread scans all indices for those of its targets, which takes half
@@ -131,8 +133,8 @@ pub(super) unsafe fn run(
     unsafe {
         match (split, indices.0) {
             (Split::Loops(cut), _) => run.run(cut),
-            (Split::Targets { search }, Some(indices)) => {
-                run_by_targets(&run, indices, search, max_parts);
+            (Split::Targets { searching }, Some(indices)) => {
+                run_by_targets(&run, indices, searching, max_parts);
             }
             (Split::Targets { .. }, None) => run.run(Cut::WHOLE),
         }
@@ -146,7 +148,7 @@ pub(super) unsafe fn run(
 /// # Safety
 /// The invariant of [`Run`] holds for the run, whose indices are `indices`.
 #[allow(unsafe_code)]
-unsafe fn run_by_targets(run: &Run<'_>, indices: &Indices<'_>, search: bool, max_parts: usize) {
+unsafe fn run_by_targets(run: &Run<'_>, indices: &Indices<'_>, searching: usize, max_parts: usize) {
     let walk = run.walk;
     let (threads, row) =
         (parallel::threads().min(max_parts), walk.inner.len.saturating_mul(run.size));
@@ -170,7 +172,7 @@ unsafe fn run_by_targets(run: &Run<'_>, indices: &Indices<'_>, search: bool, max
             let widths = || shares.iter().map(|share| share.end.abs_diff(share.start));
             widths().min() < widths().max().map(|widest| widest / 2)
         };
-        match search.then(|| run.shares(threads)).flatten() {
+        match (searching > 1).then(|| run.shares(searching)).flatten() {
             Some(shares) if uneven(&shares) || !memory_bound(walk, row) => run.run_shares(&shares),
             _ => run.run(Cut::WHOLE),
         }
@@ -230,9 +232,9 @@ fn bands(nest: &[Loop], max_parts: usize) -> (usize, usize) {
 enum Split {
     /// A loop whose iterations write different elements is cut in this number of parts.
     Loops((Cut, usize)),
-    /// Each thread has targets of its own, if that pays. Whether each may search all indices for
-    /// those of its targets.
-    Targets { search: bool },
+    /// Each thread has targets of its own, if that pays. As many threads as `searching`, if more than one, may
+    /// search all indices for those of their targets.
+    Targets { searching: usize },
 }
 
 /// How to split a walk in at most `max_parts` parts, for rows of `row` bytes. Loops over entries
@@ -247,21 +249,23 @@ fn split(walk: &Walk, row: usize, max_parts: usize) -> Split {
         (Cut::Outer, walk.outer.len),
         (Cut::Band(band), bands),
     ];
-    if let Some((cut, len)) = lens.iter().find(|(_, len)| *len >= max_parts) {
-        return Split::Loops((*cut, max_parts.min(*len)));
+    if let Some((cut, _)) = lens.iter().find(|(_, len)| *len >= max_parts) {
+        return Split::Loops((*cut, max_parts));
     }
     let threads = parallel::threads().min(max_parts);
     let only_entries = ordered == 0 && walk.nest().iter().all(|level| level.step.selected == 0);
-    let targets = walk.targets();
     // Few entries, which may select few targets, are divided along their rows.
-    let many = targets.min(walk.entries()) >= 4 * threads;
-    if only_entries && search_pays(walk, row) && many {
-        return Split::Targets { search: true };
-    }
+    let searching = if only_entries && search_pays(walk, row) {
+        threads.min(walk.targets().min(walk.entries()) / 4).max(1)
+    } else {
+        1
+    };
     // Each piece of a row is still long, and has an element.
     let pieces = walk.inner.len.min(row / threshold(2 << 10, 300));
     match lens.into_iter().chain([(Cut::Inner, pieces)]).max_by_key(|(_, len)| *len) {
-        Some((cut, len)) if len > 1 => Split::Loops((cut, max_parts.min(len))),
-        _ => Split::Targets { search: false },
+        Some((cut, len)) if searching < threads.min(len) => {
+            Split::Loops((cut, parallel::even(max_parts.min(len))))
+        }
+        _ => Split::Targets { searching },
     }
 }

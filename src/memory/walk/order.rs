@@ -166,6 +166,18 @@ impl Walk {
         targets(&self.components)
     }
 
+    /// The distance in bytes from each target to the next one in row-major order, if it is the same for all.
+    pub(in crate::memory) fn target_step(&self) -> Option<isize> {
+        let mut longer = self.components.iter().rev().filter(|axis| axis.len > 1);
+        let Some(last) = longer.next() else { return Some(0) };
+        let extent = |axis: &Component| axis.step.checked_mul(axis.len as isize);
+        longer
+            .try_fold(extent(last), |expected, axis| {
+                (expected == Some(axis.step)).then(|| extent(axis))
+            })
+            .map(|_| last.step)
+    }
+
     /// [`is_spread`] for the components of this walk.
     #[inline]
     pub(in crate::memory) fn is_spread(&self) -> bool {
