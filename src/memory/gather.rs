@@ -16,7 +16,7 @@ use super::output::Filled;
 use super::packed::Packed;
 use super::refused::{Refusal, Refused};
 use super::strided::Layout;
-use super::walk::{Axes, Walk, Walks, with_rest};
+use super::walk::{Axes, Walk};
 use crate::index::Policy;
 use crate::parallel;
 use crate::threshold::threshold;
@@ -43,8 +43,8 @@ impl<'id> Transfer<'_, 'id> {
             if let Some(packed) = Packed::of(walk, indices, self.order(), plain) {
                 return self.gather_packed(&packed, &selection, walk);
             }
-            let rest = walk.order(self.order());
-            if rest.is_some() && selection.must_not_write() {
+            walk.order(self.order());
+            if walk.rest.is_some() && selection.must_not_write() {
                 // Each walk resolves its own indices only, so all are checked before the first.
                 if !indices.inside(&walk.components) {
                     return Err(Refused);
@@ -55,7 +55,7 @@ impl<'id> Transfer<'_, 'id> {
                 let parts = parallel::parts(walk.cost(self.copier.size));
                 copy(self, Some(&selection), walk, parts)
             };
-            with_rest(walk, rest.as_deref()).try_for_each(copied)?;
+            walk.with_rest().try_for_each(copied)?;
         }
         // SAFETY: the loops use each axis of the output, over its whole length (`Axes`), so every
         // element has been written or filled.
@@ -208,21 +208,21 @@ pub(super) fn copy(
     refusal.result()
 }
 
-/// Copies plain elements of `size` bytes along these walks, each in up to `parts` parts.
+/// Copies plain elements of `size` bytes along a walk and its rest, each in up to `parts` parts.
 ///
 /// # Safety
-/// The walks are over elements of this size, without entries; those at `from` can be read, those at `to` be
+/// The walk is over elements of this size, without entries; those at `from` can be read, those at `to` be
 /// written, and the two do not overlap.
 #[allow(unsafe_code)]
 pub(super) unsafe fn copy_plain(
-    walks: &Walks,
+    walk: &Walk,
     size: usize,
     from: *const u8,
     to: *mut u8,
     parts: usize,
 ) {
     let copier = Copier::of_bytes(size);
-    for walk in with_rest(&walks.0, walks.1.as_deref()) {
+    for walk in walk.with_rest() {
         let run = Run {
             walk,
             indices: None,

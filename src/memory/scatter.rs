@@ -22,7 +22,7 @@ use super::packed::Packed;
 use super::refused::{Failure, Refusal, Refused};
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
-use super::walk::{Axes, Loop, Order, Walk, with_rest};
+use super::walk::{Axes, Loop, Order, Walk};
 use crate::index::Policy;
 use crate::reduction::Reduction;
 use row_major::{RowMajor, any_lies_across, run_as_indices_lie};
@@ -302,10 +302,10 @@ impl Pass<'_> {
         if let Some(packed) = Packed::of(walk, self.indices, order, reduces.then_some(size)) {
             return kernels.iter().try_for_each(|kernel| self.packed(&packed, walk, *kernel));
         }
-        let rest = walk.order(order);
-        kernels.iter().try_for_each(|kernel| {
-            with_rest(walk, rest.as_deref()).try_for_each(|walk| self.walk(walk, *kernel))
-        })
+        walk.order(order);
+        kernels
+            .iter()
+            .try_for_each(|kernel| walk.with_rest().try_for_each(|walk| self.walk(walk, *kernel)))
     }
 
     /// Runs the copy kernel for the row of each walk.
@@ -316,9 +316,8 @@ impl Pass<'_> {
         if let Some(packed) = Packed::of(walk, self.indices, order, plain) {
             return self.packed(&packed, walk, &copier.write(&Loop::ONCE));
         }
-        let rest = walk.order(order);
-        with_rest(walk, rest.as_deref())
-            .try_for_each(|walk| self.walk(walk, &copier.write(&walk.inner)))
+        walk.order(order);
+        walk.with_rest().try_for_each(|walk| self.walk(walk, &copier.write(&walk.inner)))
     }
 
     /// Runs a kernel over a walk of which this is packed.

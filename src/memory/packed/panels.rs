@@ -20,8 +20,7 @@ use crate::memory::gather::copy_plain;
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::CHUNK;
 use crate::memory::walk::{
-    Component, Components, Loop, Loops, Offsets, Order, STREAMS, Walk, Walks, iterations,
-    lines_in_l1,
+    Component, Components, Loop, Loops, Offsets, Order, STREAMS, Walk, iterations, lines_in_l1,
 };
 use crate::memory::work::WorkMemory;
 use crate::parallel::{self, Cost};
@@ -43,9 +42,9 @@ pub(in crate::memory) struct Panels {
 /// The loops over the lanes of a panel.
 struct Panel {
     /// Over the lanes' elements in the array (selected) and in the buffer (listed).
-    pack: Walks,
+    pack: Walk,
     /// The same with the buffer as the selected and the array as the listed array.
-    unpack: Walks,
+    unpack: Walk,
     /// Over the indices of these lanes, which select in the buffer.
     select: Walk,
 }

@@ -8,7 +8,7 @@ use crate::memory::indices::Indices;
 use crate::memory::plan::Listing;
 use crate::memory::refused::{Refusal, Refused};
 use crate::memory::tile::Kernel;
-use crate::memory::walk::{Loop, Walk, iterations, with_rest};
+use crate::memory::walk::{Loop, Walk, iterations};
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
@@ -197,7 +197,7 @@ unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins) {
     let target = run.selected.wrapping_offset(run.walk.base.selected);
     for part in 0..parts {
         let bin = start.wrapping_add(part * bins.stride);
-        for walk in with_rest(&bins.reduce.0, bins.reduce.1.as_deref()) {
+        for walk in bins.reduce.with_rest() {
             // SAFETY: these loops iterate over all targets of the run, for which the caller
             // upholds the invariant of `Run`, and over all bins of the part, which are elements of
             // the same type (invariant of `Bins`).

@@ -10,15 +10,13 @@
 use std::ops::Range;
 
 use super::joined::joined;
-use super::tiling::lines::{LINE, reuses_lines};
+use super::tiling::lines::LINE;
 use super::tiling::tile;
-use super::{Component, Components, Loop, Loops, Offsets, Walks, iterations};
-use crate::memory::cpu::{self, Caches, of_caches};
+use super::{Component, Components, Loop, Loops, Offsets, iterations};
+use crate::memory::cpu::of_caches;
 use crate::memory::indices::CHUNK;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
-
-const LEFT_OUT: &str = "tiles leave iterations out";
 
 /// The array whose strides decide the order of the loops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +70,9 @@ pub(in crate::memory) struct Walk {
     /// their lengths.
     nest: (Range<usize>, usize),
     /// Of a block of a larger walk, the number of all iterations of that, and of the bytes that it spans; else 0.
-    whole: (usize, usize),
+    pub(super) whole: (usize, usize),
+    /// Where a tiled loop leaves iterations that make no whole tile, a walk over these.
+    pub(in crate::memory) rest: Option<Box<Walk>>,
 }
 
 /// The largest number of iterations for which the order of loops does not matter for speed, and
@@ -85,7 +85,7 @@ impl Walk {
     pub(super) fn of(loops: Loops, components: Components) -> Self {
         let (base, outer, inner) = (Offsets::ZERO, Loop::ONCE, Loop::ONCE);
         let (shared, nest, whole) = ((0, 1), (0..0, 1), (0, 0));
-        Walk { base, components, outer, inner, loops, shared, nest, whole }
+        Walk { base, components, outer, inner, loops, shared, nest, whole, rest: None }
     }
 
     /// Adds a loop inside all others; merges it into the innermost one where that is possible.
@@ -100,13 +100,12 @@ impl Walk {
         self.loops.push(inner);
     }
 
-    /// The loops ordered by strides; and, where one was tiled, a second walk over the iterations
-    /// of it that make no whole tile.
-    pub(in crate::memory) fn new(loops: Loops, components: Components, order: Order) -> Walks {
+    /// The loops ordered by strides.
+    pub(in crate::memory) fn new(loops: Loops, components: Components, order: Order) -> Self {
         let mut walk = Walk::of(loops, components);
         merge(&mut walk.loops);
-        let remainder = walk.order(order);
-        (walk, remainder)
+        walk.order(order);
+        walk
     }
 
     /// These loops, run in this order.
@@ -114,6 +113,20 @@ impl Walk {
         let mut walk = Walk::of(loops, components);
         walk.assign_roles(false);
         walk
+    }
+
+    /// This walk, and then its rest.
+    pub(in crate::memory) fn with_rest(&self) -> impl Iterator<Item = &Walk> {
+        std::iter::once(self).chain(self.rest.as_deref())
+    }
+
+    /// This walk with its rest, both moved by these offsets.
+    pub(in crate::memory) fn moved(mut self, by: Offsets) -> Self {
+        self.base = self.base.after(1, by);
+        if let Some(rest) = &mut self.rest {
+            rest.base = rest.base.after(1, by);
+        }
+        self
     }
 
     /// The loops that read no indices and run outside all loops that do, except
@@ -165,65 +178,9 @@ impl Walk {
         self.outer.len == 1 && self.inner.len == 1 && self.shared().is_empty()
     }
 
-    /// The number of targets that indices select among.
-    pub(in crate::memory) fn targets(&self) -> usize {
-        targets(&self.components)
-    }
-
-    /// [`is_spread`] for the components of this walk.
+    /// Orders the loops by strides.
     #[inline]
-    pub(in crate::memory) fn is_spread(&self) -> bool {
-        is_spread(&self.components)
-    }
-
-    /// [`is_far`] for the components and the rows of this walk, unless iterations of its loops reuse
-    /// cache lines that stay cached.
-    #[inline]
-    pub(in crate::memory) fn is_far(&self) -> bool {
-        is_far(&self.components, self.inner.len) && !reuses_lines(&self.loops, &self.components)
-    }
-
-    /// Whether the indices and the listed array span so many bytes that
-    /// [prefetching them pays](cpu::is_long).
-    pub(in crate::memory) fn is_long(&self) -> bool {
-        cpu::is_long(sequential_bytes(&self.loops))
-    }
-
-    /// The number of bytes of all arrays that the longest of the loops and axes span.
-    pub(in crate::memory) fn touches(&self) -> usize {
-        self.span().saturating_add(sequential_bytes(&self.loops))
-    }
-
-    /// The number of bytes that the longest of the selected axes spans.
-    pub(in crate::memory) fn reach(&self) -> usize {
-        reach(&self.components)
-    }
-
-    /// Whether the [span](Self::span) is at least so many bytes, unless iterations of the loops reuse
-    /// cache lines that stay cached.
-    pub(in crate::memory) fn spans(&self, bytes: usize) -> bool {
-        self.span() >= bytes && !reuses_lines(&self.loops, &self.components)
-    }
-
-    /// The number of bytes that the selected axes or a loop over entries spans, whichever is more.
-    pub(in crate::memory) fn span(&self) -> usize {
-        span(self.nest(), self.reach()).max(self.whole.1)
-    }
-
-    /// This walk as a block of another one, not tiled yet, for whose size prefetches are chosen then.
-    pub(in crate::memory) fn part_of(self, whole: &Walk) -> Self {
-        Walk { whole: (iterations(&whole.loops), span(&whole.loops, whole.reach())), ..self }
-    }
-
-    /// The number of entries, of the whole walk if this is a part of one.
-    pub(in crate::memory) fn all_entries(&self) -> usize {
-        self.entries().max(self.whole.0)
-    }
-
-    /// Orders the loops by strides. Where one is tiled, returns a walk over the iterations of it
-    /// that make no whole tile.
-    #[inline]
-    pub(in crate::memory) fn order(&mut self, order: Order) -> Option<Box<Self>> {
+    pub(in crate::memory) fn order(&mut self, order: Order) {
         if self.loops.len() > 1 {
             self.sort(order);
             if iterations(&self.loops) > FEW {
@@ -231,7 +188,6 @@ impl Walk {
             }
         }
         self.assign_roles(false);
-        None
     }
 
     /// Sorts the loops.
@@ -247,10 +203,9 @@ impl Walk {
         }
     }
 
-    /// Tiles a loop where that pays, and returns a walk over the iterations of it that make no
-    /// whole tile.
+    /// Tiles a loop where that pays.
     #[inline(never)]
-    fn tile(&mut self, order: Order) -> Option<Box<Self>> {
+    fn tile(&mut self, order: Order) {
         let keys = SortKeys::new(&self.components);
         let keys = match order {
             Order::Listed(_) => keys,
@@ -259,19 +214,17 @@ impl Walk {
         let all = iterations(&self.loops);
         let tiling = tile(&mut self.loops, keys, order);
         let joins = !order.scatters();
+        if let Some(tiling) = tiling.filter(|tiling| tiling.remainder > 0) {
+            let mut rest = Box::new(self.clone());
+            rest.loops[tiling.tile].len = tiling.remainder;
+            let tiles = rest.loops.remove(tiling.tiles);
+            rest.base = rest.base.after(tiles.len, tiles.step);
+            rest.assign_roles(joins);
+            self.rest = Some(rest);
+        }
         self.assign_roles(joins);
-        let Some(tiling) = tiling.filter(|tiling| tiling.remainder > 0) else {
-            assert_eq!(iterations(&self.loops), all, "{LEFT_OUT}");
-            return None;
-        };
-        let mut loops = self.loops.clone();
-        loops[tiling.tile].len = tiling.remainder;
-        let tiles = loops.remove(tiling.tiles);
-        assert_eq!(iterations(&self.loops) + iterations(&loops), all, "{LEFT_OUT}");
-        let mut remainder = Walk::of(loops, self.components.clone());
-        remainder.base = Offsets::ZERO.after(tiles.len, tiles.step);
-        remainder.assign_roles(joins);
-        Some(Box::new(remainder))
+        let ordered: usize = self.with_rest().map(|walk| iterations(&walk.loops)).sum();
+        assert_eq!(ordered, all, "tiles leave iterations out");
     }
 
     /// Divides `loops` into the shared loops, `outer`, `nest` and `inner`. If `joins`, the nest may have
@@ -298,59 +251,6 @@ impl Walk {
         }
         self.nest = (start..around.len(), iterations(&around[start..]));
     }
-}
-
-/// Whether the selected axes span at least half of the L2 cache, so that selected elements are
-/// often not in L2.
-#[inline]
-pub(in crate::memory) fn is_spread(components: &[Component]) -> bool {
-    reach(components) >= of_caches(|caches| caches.second / 2, 128)
-}
-
-/// Whether the selected axes span so much of the last-level cache that selected rows of `row`
-/// elements are often in no cache. A row that misses all caches takes longer to load than a
-/// single element, so prefetching rows pays from a smaller span on.
-#[inline]
-pub(in crate::memory) fn is_far(components: &[Component], row: usize) -> bool {
-    let part = |caches: Caches| if row > 1 { caches.last / 8 * 3 } else { caches.last / 2 };
-    reach(components) >= of_caches(part, 512)
-}
-
-/// Whether iterations of a loop that follow each other are closer in the selected array than
-/// adjacent positions along the selected axes: each index then selects among rows of them.
-pub(in crate::memory) fn is_inside(components: &[Component], level: &Loop) -> bool {
-    // Along an axis of one position all indices select the same, whatever its step.
-    let several = components.iter().filter(|component| component.len > 1);
-    let across = several.map(|component| component.step.unsigned_abs()).min();
-    !components.is_empty()
-        && across.is_none_or(|across| level.step.selected.unsigned_abs() < across)
-}
-
-/// The number of bytes of the selected array that one of these loops spans, or `reach`, whichever is most.
-fn span(loops: &[Loop], reach: usize) -> usize {
-    let bytes = |level: &Loop| level.len.saturating_mul(level.step.selected.unsigned_abs());
-    loops.iter().map(bytes).fold(reach, usize::max)
-}
-
-/// The bytes of the indices and of the listed array together that the loop with the largest span steps
-/// over.
-pub(super) fn sequential_bytes(loops: &[Loop]) -> usize {
-    let bytes = |level: &Loop| {
-        let Offsets { indices, listed, .. } = level.step;
-        level.len.saturating_mul(indices.unsigned_abs().saturating_add(listed.unsigned_abs()))
-    };
-    loops.iter().map(bytes).max().unwrap_or(0)
-}
-
-/// The number of targets that indices into some axes select among.
-pub(in crate::memory) fn targets(components: &[Component]) -> usize {
-    components.iter().map(|component| component.len).product()
-}
-
-/// The number of bytes that the longest of the selected axes spans.
-pub(super) fn reach(components: &[Component]) -> usize {
-    let span = |component: &Component| component.len.saturating_mul(component.step.unsigned_abs());
-    components.iter().map(span).max().unwrap_or(0)
 }
 
 impl Walk {

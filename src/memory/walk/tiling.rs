@@ -32,7 +32,8 @@ use self::lines::{
     LINE, STREAMS, lines_in_l1, part_of_l2, selected_bytes, shares_lines, stays_cached,
 };
 use self::lists::{LIST, tile_lists};
-use super::order::{Order, SortKeys, reach, sort};
+use super::order::{Order, SortKeys, sort};
+use super::span::reach;
 use super::{Loop, Loops, Offsets, iterations, iterations_over_entries};
 use crate::memory::cpu::{of_caches, transposes};
 use crate::threshold::threshold;

@@ -20,7 +20,7 @@ use super::lines::{LINE, lines_in_l1, part_of_l2, sets_apart};
 use super::{Loop, Loops, Order, SortKeys, Tiling, is_transposed, iterations, reach};
 use crate::memory::cpu::of_caches;
 use crate::memory::indices::CHUNK;
-use crate::memory::walk::order::targets;
+use crate::memory::walk::targets;
 use crate::threshold::threshold;
 
 /// The least powers of two that lines are apart which share so few sets that it matters: those that a
