@@ -195,7 +195,7 @@ pub(super) fn copy(
         bands if bands > 1 && bands >= parallel::threads() => {
             (Cut::Band(walk.nest().len() - 1), bands)
         }
-        _ if parts == 1 => Cut::WHOLE,
+        _ if parts == 1 => Cut::NONE,
         _ => cut(walk, row, parts),
     };
     // SAFETY: the walk was made from the layouts of the transfer's arrays and of these indices by
@@ -233,7 +233,7 @@ pub(super) unsafe fn copy_plain(
             kernel: &copier.gather(walk, false, None),
             refusal: &Refusal::new(),
         };
-        let cut = if parts == 1 { Cut::WHOLE } else { cut(walk, walk.inner.len * size, parts) };
+        let cut = if parts == 1 { Cut::NONE } else { cut(walk, walk.inner.len * size, parts) };
         // SAFETY: the caller's promise. Any loop of a copy may be cut (`Part`).
         unsafe { run.run(cut) };
     }
@@ -297,5 +297,5 @@ fn cut(walk: &Walk, row: usize, parts: usize) -> (Cut, usize) {
     }
     let enough = lens.iter().find(|(_, len)| *len >= 4 * parts);
     let longest = lens.iter().rev().max_by_key(|(_, len)| *len);
-    enough.or(longest).map_or(Cut::WHOLE, |(cut, len)| (*cut, parts.min(*len).max(1)))
+    enough.or(longest).map_or(Cut::NONE, |(cut, len)| (*cut, parts.min(*len).max(1)))
 }

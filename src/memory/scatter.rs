@@ -199,7 +199,7 @@ impl Scattering<'_> {
         let selected = (self.target.start(), self.target.layout());
         let listed = (self.updates.start().cast_mut(), self.updates.layout());
         let few = Few::of(policy, named, selected, self.indices, listed)?;
-        let (copy, start, narrow);
+        let (copy, start, in_target);
         let kernels: [Option<&dyn Kernel>; 2] = match self.how {
             How::Overwrite(copier) => {
                 copy = copier.write(&few.row());
@@ -207,14 +207,14 @@ impl Scattering<'_> {
             }
             How::Fold(kernel) => [None, Some(kernel)],
             How::Reduce { kernels, reduction, init } => {
-                narrow = kernels.narrow(reduction);
-                let Some(narrow) = &narrow else {
+                in_target = kernels.in_target(reduction);
+                let Some(in_target) = &in_target else {
                     // SAFETY: as below.
                     #[allow(unsafe_code)]
                     return unsafe { combine::accumulate_few(&few, kernels, (reduction, init)) };
                 };
                 start = if init { None } else { kernels.start(reduction) };
-                [start.as_ref().map(|start| start as &dyn Kernel), Some(narrow)]
+                [start.as_ref().map(|start| start as &dyn Kernel), Some(in_target)]
             }
         };
         // SAFETY: the kernels are for the element types of these arrays (invariant of
@@ -272,7 +272,7 @@ impl How<'_> {
     fn writes_after_resolving(&self) -> bool {
         match self {
             How::Overwrite(_) | How::Fold(_) => true,
-            How::Reduce { kernels, reduction, .. } => kernels.narrow(*reduction).is_some(),
+            How::Reduce { kernels, reduction, .. } => kernels.in_target(*reduction).is_some(),
         }
     }
 }

@@ -72,7 +72,7 @@ pub(super) struct Tile<'t> {
     /// that prefetching what they select pays.
     pub(super) spread: bool,
     /// The distance in bytes from each offset to the next, if no index is read in between; else 0.
-    /// Kernels ask for [`even_step`](Self::even_step).
+    /// Kernels ask for [`offset_step`](Self::offset_step).
     pub(super) offset_step: isize,
     /// Whether the whole listed array is so large that prefetching it pays.
     pub(super) long: bool,
@@ -130,7 +130,7 @@ const BLOCK: usize = 8;
 impl<'t> Tile<'t> {
     /// The distance in bytes from each offset to the next, where that is known and not 0.
     #[inline(always)]
-    pub(super) fn even_step(&self) -> Option<isize> {
+    pub(super) fn offset_step(&self) -> Option<isize> {
         let step = self.offset_step;
         debug_assert!(
             step == 0 || self.offsets.windows(2).all(|two| two[1].wrapping_sub(two[0]) == step)

@@ -242,7 +242,7 @@ impl Blocks {
             select.insert(0, Loop { len, step: Offsets { indices: step, ..level.step }, ..*level });
             step *= len as isize;
         }
-        let select = Walk::new(select, run.walk.components.clone(), self.order).part_of(run.walk);
+        let select = Walk::new(select, run.walk.components.clone(), self.order).block_of(run.walk);
         Block { pack: Walk::new(pack, Components::new(), Order::Listed(size)), select, lens }
     }
 }
@@ -279,7 +279,7 @@ impl Block {
                     listed: run.listed.wrapping_offset(at.listed),
                     ..*run
                 };
-                selected.run(Cut::WHOLE);
+                selected.run(Cut::NONE);
             }
         }
     }

@@ -220,7 +220,7 @@ impl Panel {
         // elements, each of which has been packed when it is used.
         unsafe {
             copy_plain(&self.pack, run.size, array, buffer, 1);
-            packed.run(Cut::WHOLE);
+            packed.run(Cut::NONE);
             if writes && !run.refusal.is_set() {
                 copy_plain(&self.unpack, run.size, buffer, array, 1);
             }

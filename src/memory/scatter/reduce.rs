@@ -37,13 +37,13 @@ impl<'p> Pass<'p> {
         init: bool,
     ) -> Result<(), Failure> {
         let size = self.updates.layout().size();
-        match (kernels.narrow(reduction), kernels.quotients()) {
-            (Some(narrow), _)
+        match (kernels.in_target(reduction), kernels.quotients()) {
+            (Some(in_target), _)
                 if !beside(walk, kernels, reduction) || self.scattering.resolves_first(walk) =>
             {
                 match kernels.start(reduction).filter(|_| !init) {
-                    Some(start) => self.reduce_from(walk, start, &narrow)?,
-                    None => self.run(walk, &[&narrow])?,
+                    Some(start) => self.reduce_from(walk, start, &in_target)?,
+                    None => self.run(walk, &[&in_target])?,
                 }
                 Ok(())
             }
@@ -69,7 +69,7 @@ impl<'p> Pass<'p> {
         init: bool,
     ) -> Result<(), Failure> {
         let start = kernels.start(Reduction::Sum).expect(HAS_KERNELS);
-        let add = kernels.narrow(Reduction::Sum).expect(HAS_KERNELS);
+        let add = kernels.in_target(Reduction::Sum).expect(HAS_KERNELS);
         let counts = self.counts(walk)?;
         let size = self.scattering.target.layout().size();
         match init {
@@ -159,7 +159,7 @@ impl<'p> Pass<'p> {
         let arrays = (slots, (&raw const update).cast());
         let indices = (Some(self.indices), self.policy);
         let kernels = reduction::of::<u32>(Reduction::Sum).ok().flatten().expect(HAS_KERNELS);
-        let kernel = kernels.narrow(Reduction::Sum).expect(HAS_KERNELS);
+        let kernel = kernels.in_target(Reduction::Sum).expect(HAS_KERNELS);
         // SAFETY: the loops are those over the target, but with the strides of the counts in
         // place of the target's (`Counts::loops`), the counts are borrowed exclusively, and
         // all steps in the updates are 0, so that one value serves as all of them.

@@ -121,7 +121,7 @@ pub(super) unsafe fn run(
     }
     let max_parts = parallel::parts(cost);
     let split = match max_parts {
-        1 => Split::Loops(Cut::WHOLE),
+        1 => Split::Loops(Cut::NONE),
         _ => split(walk, row, max_parts),
     };
     // SAFETY: the caller upholds the invariant of `Run` (`# Safety`); `split` keeps the order
@@ -134,7 +134,7 @@ pub(super) unsafe fn run(
             (Split::Targets { search }, Some(indices)) => {
                 run_by_targets(&run, indices, search, max_parts);
             }
-            (Split::Targets { .. }, None) => run.run(Cut::WHOLE),
+            (Split::Targets { .. }, None) => run.run(Cut::NONE),
         }
     }
     refusal.result()
@@ -172,7 +172,7 @@ unsafe fn run_by_targets(run: &Run<'_>, indices: &Indices<'_>, search: bool, max
         };
         match search.then(|| run.shares(threads)).flatten() {
             Some(shares) if uneven(&shares) || !memory_bound(walk, row) => run.run_shares(&shares),
-            _ => run.run(Cut::WHOLE),
+            _ => run.run(Cut::NONE),
         }
     }
 }

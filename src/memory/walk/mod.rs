@@ -61,6 +61,13 @@ impl Loop {
         self.step.indices != 0 || self.entries
     }
 
+    /// The distance in bytes from what each iteration selects to the next, if no index is read in
+    /// between; else 0.
+    #[inline]
+    pub(super) fn offset_step(&self) -> isize {
+        if self.reads_indices() { 0 } else { self.step.selected }
+    }
+
     /// This loop and the one inside it merged into one, where in each array the step of this loop
     /// is that of the inner loop times its length.
     #[inline]

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::joined::joined;
+use super::joined::joined_loops;
 use super::tiling::lines::LINE;
 use super::tiling::tile;
 use super::{Component, Components, Loop, Loops, Offsets, iterations};
@@ -69,8 +69,8 @@ pub(in crate::memory) struct Walk {
     /// The range in `loops` of the loops over entries and of those joined with them, and the product of
     /// their lengths.
     nest: (Range<usize>, usize),
-    /// Of a block of a larger walk, the number of all iterations of that, and of the bytes that it spans; else 0.
-    pub(super) whole: (usize, usize),
+    /// Of a block of a larger walk, the number of iterations of that one, and of the bytes that it spans; else 0.
+    pub(super) larger: (usize, usize),
     /// Where a tiled loop leaves iterations that make no whole tile, a walk over these.
     pub(in crate::memory) rest: Option<Box<Walk>>,
 }
@@ -84,8 +84,8 @@ impl Walk {
     #[inline]
     pub(super) fn of(loops: Loops, components: Components) -> Self {
         let (base, outer, inner) = (Offsets::ZERO, Loop::ONCE, Loop::ONCE);
-        let (shared, nest, whole) = ((0, 1), (0..0, 1), (0, 0));
-        Walk { base, components, outer, inner, loops, shared, nest, whole, rest: None }
+        let (shared, nest, larger) = ((0, 1), (0..0, 1), (0, 0));
+        Walk { base, components, outer, inner, loops, shared, nest, larger, rest: None }
     }
 
     /// Adds a loop inside all others; merges it into the innermost one where that is possible.
@@ -142,7 +142,7 @@ impl Walk {
         self.shared.1
     }
 
-    /// The loops over entries, and those that are [joined] with them.
+    /// The loops over entries, and those that are [joined](joined_loops) with them.
     #[inline]
     pub(in crate::memory) fn nest(&self) -> &[Loop] {
         &self.loops[self.nest.0.clone()]
@@ -228,7 +228,7 @@ impl Walk {
     }
 
     /// Divides `loops` into the shared loops, `outer`, `nest` and `inner`. If `joins`, the nest may have
-    /// [loops around the entries](joined).
+    /// [loops around the entries](joined_loops).
     #[inline]
     fn assign_roles(&mut self, joins: bool) {
         let mut around = &self.loops[..];
@@ -243,7 +243,8 @@ impl Walk {
             start = 0;
         }
         if joins {
-            start -= joined(&around[..start], &around[start..], &self.inner, &self.components);
+            start -=
+                joined_loops(&around[..start], &around[start..], &self.inner, &self.components);
         }
         if start > 0 {
             self.shared = (start - 1, iterations(&around[..start - 1]));

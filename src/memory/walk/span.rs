@@ -47,21 +47,21 @@ impl Walk {
 
     /// The number of bytes that the selected axes or a loop over entries spans, whichever is more.
     pub(in crate::memory) fn span(&self) -> usize {
-        span(self.nest(), self.reach()).max(self.whole.1)
+        span(self.nest(), self.reach()).max(self.larger.1)
     }
 
-    /// This walk, and its rest, as a block of another one, not tiled yet, for whose size prefetches are chosen then.
-    pub(in crate::memory) fn part_of(mut self, whole: &Walk) -> Self {
-        self.whole = (iterations(&whole.loops), span(&whole.loops, whole.reach()));
+    /// This walk, and its rest, as a block of a larger one, not tiled yet, for whose size prefetches are chosen then.
+    pub(in crate::memory) fn block_of(mut self, larger: &Walk) -> Self {
+        self.larger = (iterations(&larger.loops), span(&larger.loops, larger.reach()));
         if let Some(rest) = &mut self.rest {
-            rest.whole = self.whole;
+            rest.larger = self.larger;
         }
         self
     }
 
-    /// The number of entries, of the whole walk if this is a part of one.
+    /// The number of entries, of the larger walk if this is a block of one.
     pub(in crate::memory) fn all_entries(&self) -> usize {
-        self.entries().max(self.whole.0)
+        self.entries().max(self.larger.0)
     }
 }
 

@@ -202,7 +202,7 @@ impl Accumulation<'_> {
         for walk in walk.with_rest() {
             let run = self.run(walk, (selected, listed, size), kernel, &refusal);
             let sorted = parts > 1 && self.indices.are_sorted(walk, self.policy);
-            let cut = if sorted { (Cut::Segments, parts) } else { Cut::WHOLE };
+            let cut = if sorted { (Cut::Segments, parts) } else { Cut::NONE };
             // SAFETY: the caller's promise: loops over two arrays, of which the
             // selected one may be the slots, with the steps of each. Several parts are cut where
             // sorted indices change, so that no two select an element in common (`are_sorted`).
