@@ -215,11 +215,10 @@ impl Run<'_> {
         &self,
         nest: &[Loop],
         base: Offsets,
-        entries: Range<usize>,
+        mut entries: Range<usize>,
         part: &Part,
         buffers: &mut Buffers<'_>,
     ) {
-        let mut entries = entries;
         if let Some(single) = self.single_kernel(nest, &entries, part) {
             let done = self.run_singles(single, nest, base, entries.clone());
             // An index that is refused ends the walk.

@@ -421,8 +421,7 @@ impl Tile<'_> {
             for k in 0..self.inner.len as isize {
                 let selected = block.selected.wrapping_offset(k.wrapping_mul(self.inner.selected));
                 let listed = block.listed.wrapping_offset(k.wrapping_mul(self.inner.listed));
-                let inner = Steps::ONCE;
-                run(&Tile { selected, listed, inner, ..block });
+                run(&Tile { selected, listed, inner: Steps::ONCE, ..block });
             }
         }
     }
@@ -434,8 +433,7 @@ impl Tile<'_> {
             let (mut selected, mut listed) = self.iteration(first);
             let inner = Steps { len: (self.outer.len - first).min(block), ..self.outer };
             for _ in 0..self.inner.len {
-                let outer = Steps::ONCE;
-                run(&Tile { selected, listed, outer, inner, ..*self });
+                run(&Tile { selected, listed, outer: Steps::ONCE, inner, ..*self });
                 selected = selected.wrapping_offset(self.inner.selected);
                 listed = listed.wrapping_offset(self.inner.listed);
             }

@@ -207,10 +207,7 @@ impl Walk {
     #[inline(never)]
     fn tile(&mut self, order: Order) {
         let keys = SortKeys::new(&self.components);
-        let keys = match order {
-            Order::Listed(_) => keys,
-            Order::Selected(_) => keys.or_apart(&self.loops),
-        };
+        let keys = if order.scatters() { keys.or_apart(&self.loops) } else { keys };
         let all = iterations(&self.loops);
         let tiling = tile(&mut self.loops, keys, order);
         let joins = !order.scatters();
@@ -330,22 +327,17 @@ impl<'w> SortKeys<'w> {
 
     /// These keys; or, where all entries select the same element and another loop reads updates of the same cache
     /// lines, keys as if entries selected far from each other: a loop is tiled then, and both run within a tile.
-    /// Sums of 2 in each of a transposed
-    /// 32 x 820 x 41 x 1 `f32` 7.5 -> 1.5 ms.
+    /// Sums of 2 in each of a transposed 32 x 820 x 41 x 1 `f32` 7.5 -> 1.5 ms.
     fn or_apart(self, loops: &[Loop]) -> Self {
         /// Bytes of updates from one of these iterations to the next, at most: of elements of 8 bytes, of
         /// which tiles have fewer, and of shorter ones. 8 `f64` take 0.7 to 1.5 times as long, 24 `f32`
         /// 0.4 to 0.9.
         const BESIDE: [usize; 2] = [LINE, 2 * LINE];
-        let updates = |chosen: &dyn Fn(&&Loop) -> bool| {
-            loops
-                .iter()
-                .filter(chosen)
-                .map(|level| self.listed(level))
-                .filter(|&step| step > 0)
-                .min()
+        let updates = |entries: bool| {
+            let chosen = loops.iter().filter(|level| level.entries == entries);
+            chosen.map(|level| self.listed(level)).filter(|&step| step > 0).min()
         };
-        let (entry, other) = (updates(&|level| level.entries), updates(&|level| !level.entries));
+        let (entry, other) = (updates(true), updates(false));
         let most = BESIDE[usize::from(entry < Some(8))];
         let beside = loops.len() > 2 && other.is_some_and(|step| step < most);
         let apart = self.entry_step == 0 && beside;
