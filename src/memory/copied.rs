@@ -87,11 +87,11 @@ impl Contiguous {
             copied.insert(0, Loop { len: level.len, step, entries: false });
             listed *= level.len as isize;
         }
-        let walks = Walk::new(copied, Components::new(), Order::Listed(size));
-        let parts = parallel::parts(walks.0.cost(size));
+        let walk = Walk::new(copied, Components::new(), Order::Listed(size));
+        let parts = parallel::parts(walk.cost(size));
         // SAFETY: the caller's promise; in the buffer, the loops are over as many elements, for which it has
         // room.
-        unsafe { copy_plain(&walks, size, start, buffer.of(0), parts) };
+        unsafe { copy_plain(&walk, size, start, buffer.of(0), parts) };
         Some(Contiguous { array, buffer, count: [count], size })
     }
 

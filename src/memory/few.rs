@@ -16,7 +16,7 @@ use super::buffer::Buffer;
 use super::indices::Indices;
 use super::refused::Refused;
 use super::strided::{Block, Layout};
-use super::tile::{NextIndices, Places, Steps, Tile};
+use super::tile::{Places, Steps, Tile};
 use super::walk::{Component, Loop, Offsets, is_far, is_spread};
 use crate::index::Policy;
 use crate::threshold::threshold;
@@ -340,19 +340,12 @@ impl<'a> Few<'a> {
             add_bases(offsets.values_mut(), [entries, lanes.len], steps);
         }
         let scaled = |steps: Steps| Steps { selected: scale(steps.selected), ..steps };
+        let entries = (offsets.values(), Places::Every(self.place_step));
         let tile = Tile {
-            selected,
-            listed: self.listed,
             outer: scaled(self.around),
-            offsets: offsets.values(),
-            places: Places::Every(self.place_step),
-            inner: scaled(row),
-            size: self.size,
             spread: is_spread(components),
-            offset_step: 0,
-            long: false,
             all_iterations: self.around.len,
-            next: NextIndices::NONE,
+            ..Tile::of_entries((selected, self.listed), entries, scaled(row), self.size)
         };
         if tile.spread && is_far(components, row.len) {
             tile.prefetch_selected();

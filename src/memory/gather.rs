@@ -16,7 +16,7 @@ use super::output::Filled;
 use super::packed::Packed;
 use super::refused::{Refusal, Refused};
 use super::strided::Layout;
-use super::walk::{Axes, Walk, Walks, with_rest};
+use super::walk::{Axes, Walk};
 use crate::index::Policy;
 use crate::parallel;
 use crate::threshold::threshold;
@@ -46,12 +46,12 @@ impl<'id> Transfer<'_, 'id> {
             if let Some(packed) = Packed::of(walk, indices, self.order(), plain) {
                 return self.gather_packed(&packed, &selection, walk);
             }
-            let rest = walk.order(self.order());
+            walk.order(self.order());
             let copied = |walk: &Walk| {
                 let parts = parallel::parts(walk.cost(self.copier.size));
                 copy(self, Some(&selection), walk, parts)
             };
-            with_rest(walk, rest.as_deref()).try_for_each(copied)?;
+            walk.with_rest().try_for_each(copied)?;
         }
         // SAFETY: the loops use each axis of the output, over its whole length (`Axes`), so every
         // element has been written or filled.
@@ -166,7 +166,7 @@ pub(super) fn copy(
         bands if bands > 1 && bands >= parallel::threads() => {
             (Cut::Band(walk.nest().len() - 1), bands)
         }
-        _ if parts == 1 => Cut::WHOLE,
+        _ if parts == 1 => Cut::NONE,
         _ => cut(walk, row, parts),
     };
     // SAFETY: the walk was made from the layouts of the transfer's arrays and of these indices by
@@ -179,21 +179,21 @@ pub(super) fn copy(
     refusal.result()
 }
 
-/// Copies plain elements of `size` bytes along these walks, each in up to `parts` parts.
+/// Copies plain elements of `size` bytes along a walk and its rest, each in up to `parts` parts.
 ///
 /// # Safety
-/// The walks are over elements of this size, without entries; those at `from` can be read, those at `to` be
+/// The walk is over elements of this size, without entries; those at `from` can be read, those at `to` be
 /// written, and the two do not overlap.
 #[allow(unsafe_code)]
 pub(super) unsafe fn copy_plain(
-    walks: &Walks,
+    walk: &Walk,
     size: usize,
     from: *const u8,
     to: *mut u8,
     parts: usize,
 ) {
     let copier = Copier::of_bytes(size);
-    for walk in with_rest(&walks.0, walks.1.as_deref()) {
+    for walk in walk.with_rest() {
         let run = Run {
             walk,
             indices: None,
@@ -204,7 +204,7 @@ pub(super) unsafe fn copy_plain(
             kernel: &copier.gather(walk, false, None),
             refusal: &Refusal::new(),
         };
-        let cut = if parts == 1 { Cut::WHOLE } else { cut(walk, walk.inner.len * size, parts) };
+        let cut = if parts == 1 { Cut::NONE } else { cut(walk, walk.inner.len * size, parts) };
         // SAFETY: the caller's promise. Any loop of a copy may be cut (`Part`).
         unsafe { run.run(cut) };
     }
@@ -268,5 +268,5 @@ fn cut(walk: &Walk, row: usize, parts: usize) -> (Cut, usize) {
     let longest = lens.iter().rev().max_by_key(|(_, len)| *len);
     enough
         .or(longest)
-        .map_or(Cut::WHOLE, |(cut, len)| (*cut, parallel::even(parts.min(*len)).max(1)))
+        .map_or(Cut::NONE, |(cut, len)| (*cut, parallel::even(parts.min(*len)).max(1)))
 }

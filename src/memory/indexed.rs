@@ -161,7 +161,7 @@ impl Run<'_> {
             listed: self.listed.wrapping_offset(base.listed),
             offsets: buffers.offsets.values(),
             places: Places::Every(run.step.listed),
-            offset_step: offset_step(run),
+            offset_step: run.offset_step(),
             ..Tile::of_walk(self.walk, self.size)
         });
         true
@@ -256,7 +256,7 @@ impl Run<'_> {
                 _ => std::ptr::null(),
             };
             let next = NextIndices { start: next, step: run.step.indices };
-            let offset_step = offset_step(&run);
+            let offset_step = run.offset_step();
             let place_step = Some(run.step.listed);
             let chunk = Chunk { base: at, place_step, gaps, offset_step, next };
             self.chunk(chunk, buffers, part);
@@ -364,13 +364,6 @@ impl Run<'_> {
             indices.resolve_all(lane, count, components, self.policy, offsets, scratch)
         }
     }
-}
-
-/// The distance in bytes from each entry of a run to the next in the selected array, if no index is
-/// read in between; else 0.
-#[inline]
-fn offset_step(run: &Loop) -> isize {
-    if run.reads_indices() { 0 } else { run.step.selected }
 }
 
 /// The innermost loop and those around it, if it is so short that several of its runs are joined to

@@ -22,7 +22,7 @@ use super::packed::Packed;
 use super::refused::{Failure, Refusal, Refused};
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
-use super::walk::{Axes, Loop, Order, Walk, with_rest};
+use super::walk::{Axes, Loop, Order, Walk};
 use crate::index::Policy;
 use crate::reduction::Reduction;
 use row_major::{RowMajor, any_lies_across, run_as_indices_lie};
@@ -199,7 +199,7 @@ impl Scattering<'_> {
         let selected = (self.target.start(), self.target.layout());
         let listed = (self.updates.start().cast_mut(), self.updates.layout());
         let few = Few::of(policy, named, selected, self.indices, listed)?;
-        let (copy, start, narrow);
+        let (copy, start, in_target);
         let kernels: [Option<&dyn Kernel>; 2] = match self.how {
             How::Overwrite(copier) => {
                 copy = copier.write(&few.row());
@@ -207,14 +207,14 @@ impl Scattering<'_> {
             }
             How::Fold(kernel) => [None, Some(kernel)],
             How::Reduce { kernels, reduction, init } => {
-                narrow = kernels.narrow(reduction);
-                let Some(narrow) = &narrow else {
+                in_target = kernels.in_target(reduction);
+                let Some(in_target) = &in_target else {
                     // SAFETY: as below.
                     #[allow(unsafe_code)]
                     return unsafe { combine::accumulate_few(&few, kernels, (reduction, init)) };
                 };
                 start = if init { None } else { kernels.start(reduction) };
-                [start.as_ref().map(|start| start as &dyn Kernel), Some(narrow)]
+                [start.as_ref().map(|start| start as &dyn Kernel), Some(in_target)]
             }
         };
         // SAFETY: the kernels are for the element types of these arrays (invariant of
@@ -285,10 +285,10 @@ impl Pass<'_> {
         if let Some(packed) = Packed::of(walk, self.indices, order, reduces.then_some(size)) {
             return kernels.iter().try_for_each(|kernel| self.packed(&packed, walk, *kernel));
         }
-        let rest = walk.order(order);
-        kernels.iter().try_for_each(|kernel| {
-            with_rest(walk, rest.as_deref()).try_for_each(|walk| self.walk(walk, *kernel))
-        })
+        walk.order(order);
+        kernels
+            .iter()
+            .try_for_each(|kernel| walk.with_rest().try_for_each(|walk| self.walk(walk, *kernel)))
     }
 
     /// Runs the copy kernel for the row of each walk.
@@ -299,9 +299,8 @@ impl Pass<'_> {
         if let Some(packed) = Packed::of(walk, self.indices, order, plain) {
             return self.packed(&packed, walk, &copier.write(&Loop::ONCE));
         }
-        let rest = walk.order(order);
-        with_rest(walk, rest.as_deref())
-            .try_for_each(|walk| self.walk(walk, &copier.write(&walk.inner)))
+        walk.order(order);
+        walk.with_rest().try_for_each(|walk| self.walk(walk, &copier.write(&walk.inner)))
     }
 
     /// Runs a kernel over a walk of which this is packed.

@@ -24,6 +24,11 @@ pub(super) struct Steps {
 impl Steps {
     /// A loop of one iteration.
     pub(super) const ONCE: Self = Steps { len: 1, selected: 0, listed: 0 };
+
+    #[inline]
+    fn of(level: &Loop) -> Self {
+        Steps { len: level.len, selected: level.step.selected, listed: level.step.listed }
+    }
 }
 
 /// The offsets of entries in the listed array, in bytes.
@@ -72,7 +77,7 @@ pub(super) struct Tile<'t> {
     /// that prefetching what they select pays.
     pub(super) spread: bool,
     /// The distance in bytes from each offset to the next, if no index is read in between; else 0.
-    /// Kernels ask for [`even_step`](Self::even_step).
+    /// Kernels ask for [`offset_step`](Self::offset_step).
     pub(super) offset_step: isize,
     /// Whether the whole listed array is so large that prefetching it pays.
     pub(super) long: bool,
@@ -130,7 +135,7 @@ const BLOCK: usize = 8;
 impl<'t> Tile<'t> {
     /// The distance in bytes from each offset to the next, where that is known and not 0.
     #[inline(always)]
-    pub(super) fn even_step(&self) -> Option<isize> {
+    pub(super) fn offset_step(&self) -> Option<isize> {
         let step = self.offset_step;
         debug_assert!(
             step == 0 || self.offsets.windows(2).all(|two| two[1].wrapping_sub(two[0]) == step)
@@ -141,28 +146,17 @@ impl<'t> Tile<'t> {
     /// A tile with the outer and inner loop of a walk, without entries.
     #[inline]
     pub(super) fn of_walk(walk: &Walk, size: usize) -> Self {
-        let steps = |level: &Loop| Steps {
-            len: level.len,
-            selected: level.step.selected,
-            listed: level.step.listed,
-        };
+        let (nowhere, none) = (std::ptr::null_mut(), (&[][..], Places::Every(0)));
         Tile {
-            selected: std::ptr::null_mut(),
-            listed: std::ptr::null_mut(),
-            outer: steps(&walk.outer),
-            offsets: &[],
-            places: Places::Every(0),
-            inner: steps(&walk.inner),
-            size,
+            outer: Steps::of(&walk.outer),
             spread: walk.is_spread(),
-            offset_step: 0,
-            long: false,
             all_iterations: walk.outer.len,
-            next: NextIndices::NONE,
+            ..Tile::of_entries((nowhere, nowhere), none, Steps::of(&walk.inner), size)
         }
     }
 
     /// A tile of one iteration of the outer loop, in which nothing is prefetched.
+    #[inline]
     pub(super) fn of_entries(
         (selected, listed): (*mut u8, *mut u8),
         (offsets, places): (&'t [isize], Places<'t>),

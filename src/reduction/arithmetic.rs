@@ -11,11 +11,11 @@ use crate::memory::{
 /// The arithmetic of reductions of elements of one type.
 pub(crate) trait Arithmetic: Copy + Send + Sync + 'static {
     /// A type whose sums, differences and products have the same bits as those of this type, if
-    /// `NARROW`: signed integers share the kernels of unsigned ones.
+    /// `ACCUMULATES`: signed integers share the kernels of unsigned ones.
     type Ring: Arithmetic + Twin<Self>;
     /// Whether sums, differences and products accumulate in the type itself, so that a target can be its own
     /// accumulator.
-    const NARROW: bool;
+    const ACCUMULATES: bool;
     /// Whether sums, products, minima and maxima have the same bits in any order of updates, and in
     /// any grouping.
     const ANY_ORDER: bool = false;
@@ -66,7 +66,7 @@ macro_rules! element {
 macro_rules! wrapping_integer {
     ($int:ty, $unsigned:ty) => {
         type Ring = $unsigned;
-        const NARROW: bool = true;
+        const ACCUMULATES: bool = true;
         const ANY_ORDER: bool = true;
         const ZERO: $int = 0;
         const ONE: $int = 1;
@@ -140,7 +140,7 @@ macro_rules! floats {
         element!($float);
         impl Arithmetic for $float {
             type Ring = $float;
-            const NARROW: bool = true;
+            const ACCUMULATES: bool = true;
             const ZERO: $float = 0.0;
             const ONE: $float = 1.0;
             const ACCUMULATOR: AccumulatorOf = running::<Self>;
@@ -203,7 +203,7 @@ fn first_nan<A>(is_nan: bool, held: A, update: A) -> A {
 element!(bool);
 impl Arithmetic for bool {
     type Ring = bool;
-    const NARROW: bool = true;
+    const ACCUMULATES: bool = true;
     const ANY_ORDER: bool = true;
     const ACCUMULATOR: AccumulatorOf = |_, _| None;
     const ZERO: bool = false;
@@ -259,7 +259,7 @@ macro_rules! halves {
         element!($half);
         impl Arithmetic for $half {
             type Ring = $half;
-            const NARROW: bool = false;
+            const ACCUMULATES: bool = false;
             const ACCUMULATOR: AccumulatorOf = half::<$half>;
             const ZERO: $half = <$half>::ZERO;
             const ONE: $half = <$half>::ONE;
@@ -269,7 +269,7 @@ macro_rules! halves {
             fn supports(_reduction: Reduction) -> bool {
                 true
             }
-            // These three are never called: they accumulate in `f32` (`NARROW` is false).
+            // These three are never called: they accumulate in `f32` (`ACCUMULATES` is false).
             fn add(self, update: $half) -> $half {
                 self + update
             }
@@ -303,7 +303,7 @@ macro_rules! complex {
         element!(num_complex::Complex<$float>);
         impl Arithmetic for num_complex::Complex<$float> {
             type Ring = Self;
-            const NARROW: bool = true;
+            const ACCUMULATES: bool = true;
             const ZERO: Self = Self::new(0.0, 0.0);
             const ONE: Self = Self::new(1.0, 0.0);
             const ACCUMULATOR: AccumulatorOf = running::<Self>;

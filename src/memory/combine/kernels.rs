@@ -19,7 +19,7 @@ use crate::reduction::{Arithmetic, Reduction};
 pub struct Kernels {
     element: fn() -> TypeId,
     supports: fn(Reduction) -> bool,
-    narrow: fn(Reduction) -> Option<Narrow>,
+    in_target: fn(Reduction) -> Option<InTarget>,
     start: fn(Reduction) -> Option<Set>,
     accumulator: AccumulatorOf,
     significant: Option<Significant>,
@@ -62,7 +62,7 @@ impl Kernels {
         Kernels {
             element: TypeId::of::<A>,
             supports: A::supports,
-            narrow: narrow::<A>,
+            in_target: in_target::<A>,
             start: start::<A>,
             accumulator: A::ACCUMULATOR,
             significant: A::SIGNIFICANT,
@@ -88,8 +88,8 @@ impl Kernels {
 
     /// The kernel that combines updates with their targets, where the element type itself is what
     /// the reduction accumulates in.
-    pub(in crate::memory) fn narrow(&self, reduction: Reduction) -> Option<Narrow> {
-        (self.narrow)(reduction)
+    pub(in crate::memory) fn in_target(&self, reduction: Reduction) -> Option<InTarget> {
+        (self.in_target)(reduction)
     }
 
     /// How targets are combined with their updates where no target has two of them, for reductions
@@ -100,7 +100,7 @@ impl Kernels {
         let reduction =
             if reduction == Reduction::Mean && !init { Reduction::Sum } else { reduction };
         let OnceRun { run, cost_factor } = self.accumulator_of_singles(reduction)?.once?;
-        let combine = Narrow { run, planned: None, single: None, any_order: None, cost_factor };
+        let combine = InTarget { run, planned: None, single: None, any_order: None, cost_factor };
         Some(Once { start: self.start(reduction).filter(|_| !init), combine })
     }
 
@@ -132,7 +132,7 @@ impl Kernels {
 
     /// Whether the updates of a target may come in any order, which gives the same bits.
     pub(in crate::memory) fn takes_any_order(&self, reduction: Reduction) -> bool {
-        self.narrow(reduction).is_some_and(|kernel| kernel.any_order.is_some())
+        self.in_target(reduction).is_some_and(|kernel| kernel.any_order.is_some())
     }
 
     /// Whether single elements need no slots where the updates of each target follow each other.
@@ -150,7 +150,7 @@ impl Kernels {
     pub(crate) fn need_accumulator(&self, reduction: Reduction) -> bool {
         match reduction {
             Reduction::Mean => self.quotients.is_none(),
-            _ => self.has_slots(reduction) || self.narrow(reduction).is_none(),
+            _ => self.has_slots(reduction) || self.in_target(reduction).is_none(),
         }
     }
 
@@ -171,7 +171,7 @@ impl Kernels {
 pub(in crate::memory) struct Once {
     /// Writes the identity of the reduction first.
     start: Option<Set>,
-    combine: Narrow,
+    combine: InTarget,
 }
 
 impl Once {
@@ -196,7 +196,7 @@ impl Kernel for Plain {
 
 /// Combines updates with targets of their type, in which the reduction accumulates.
 #[derive(Clone, Copy)]
-pub(in crate::memory) struct Narrow {
+pub(in crate::memory) struct InTarget {
     run: TileFn,
     planned: Option<PlannedFn>,
     single: Option<(Single, SingleFn)>,
@@ -208,7 +208,7 @@ pub(in crate::memory) struct Narrow {
 }
 
 #[allow(unsafe_code)]
-impl Kernel for Narrow {
+impl Kernel for InTarget {
     #[inline]
     unsafe fn run(&self, tile: &Tile<'_>) {
         // SAFETY: the caller's promise; a type that is reduced is nothing but its bytes.
@@ -279,8 +279,8 @@ macro_rules! singly {
     }};
 }
 
-/// [`Kernels::narrow`] of elements of type `A`.
-fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
+/// [`Kernels::in_target`] of elements of type `A`.
+fn in_target<A: Arithmetic>(reduction: Reduction) -> Option<InTarget> {
     /// [`Single::waits`]: 1M `f32` sums in 100,000, sorted, take 0.95 ms combined first and 0.6 one
     /// by one, in 1000 0.6 and 2.7.
     const WAITS: Option<[usize; 2]> = Some([19, 20]);
@@ -294,7 +294,7 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
             single = singly!(1 | 2 | 4 | 8, A, WAITS, A::greatest_alone);
             run!(A, A::greatest, A::greatest_alone)
         }
-        _ if const { !A::NARROW } => return None,
+        _ if const { !A::ACCUMULATES } => return None,
         Reduction::Sum => {
             planned = Some(sum_planned::<A::Ring> as PlannedFn);
             // A sum of integers takes one cycle, so that waiting for the one before costs nothing.
@@ -316,12 +316,12 @@ fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
         }
         _ => None,
     };
-    Some(Narrow { run, planned, single, any_order, cost_factor: 1 })
+    Some(InTarget { run, planned, single, any_order, cost_factor: 1 })
 }
 
-/// The functions of [`Narrow`]: for tiles, and for single elements.
+/// The functions of [`InTarget`]: for tiles, and for single elements.
 pub(super) fn functions<A: Arithmetic>(reduction: Reduction) -> Option<(TileFn, Option<SingleFn>)> {
-    narrow::<A>(reduction).map(|narrow| (narrow.run, narrow.single.map(|(_, run)| run)))
+    in_target::<A>(reduction).map(|kernel| (kernel.run, kernel.single.map(|(_, run)| run)))
 }
 
 /// Sums updates into elements as a plan has listed both. Other reductions of such elements are not

@@ -119,7 +119,7 @@ pub(in crate::memory) unsafe fn run_transposed(tile: &Tile<'_>, run: TileFn) -> 
         Places::Every(every) if large && inner.listed == size => {
             let pays = |step| dense(step) || (!far(step) && conflicts(inner.selected));
             let apart = far(inner.selected) && far(every);
-            tile.even_step().filter(|step| apart && pays(*step)).map(Some)
+            tile.offset_step().filter(|step| apart && pays(*step)).map(Some)
         }
         _ => None,
     };

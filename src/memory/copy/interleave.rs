@@ -20,7 +20,7 @@ pub(super) fn applies(tile: &Tile<'_>, size: usize) -> bool {
     (2..=4).contains(&inner.len)
         && size <= 8
         && inner.listed == bytes
-        && tile.even_step() == Some(bytes)
+        && tile.offset_step() == Some(bytes)
         && tile.offsets.len() >= ENTRIES
         && dense
 }

@@ -27,7 +27,7 @@ const ALIAS_DISTANCE: usize = 2048;
 
 /// A buffer for rows on their way to a streamed destination.
 #[repr(C, align(64))]
-pub(in crate::memory) struct Stage {
+pub(in crate::memory) struct RowBuffer {
     /// The first field, so that it is aligned like the struct. 4096 bytes more than are used, so
     /// that `start` can be chosen.
     bytes: [MaybeUninit<u8>; CAPACITY + 4096],
@@ -36,9 +36,9 @@ pub(in crate::memory) struct Stage {
 }
 
 #[allow(unsafe_code)]
-impl Stage {
+impl RowBuffer {
     pub(in crate::memory) fn new() -> Self {
-        Stage { bytes: [MaybeUninit::uninit(); CAPACITY + 4096], start: 0 }
+        RowBuffer { bytes: [MaybeUninit::uninit(); CAPACITY + 4096], start: 0 }
     }
 
     /// Number of rows of `bytes` bytes that the buffer holds.

@@ -53,7 +53,7 @@ unsafe fn elements<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
 /// Whether the matrix of a gather's tile, which lies transposed in the list, has entries as its columns
 /// (`by_entry` in [`transpose_tile`]). `None` if it takes less time to copy row by row.
 fn matrix_by_entry(tile: &Tile<'_>, size: usize, every: isize) -> Option<bool> {
-    let (inner, offset_step) = (tile.inner, tile.even_step().unwrap_or(0));
+    let (inner, offset_step) = (tile.inner, tile.offset_step().unwrap_or(0));
     let is_shorter = |one: isize, other: isize| one.unsigned_abs() < other.unsigned_abs();
     let by_entry = inner.listed == size as isize
         && is_shorter(offset_step, inner.selected)
@@ -252,7 +252,7 @@ unsafe fn transpose_tile<const N: usize, const M: usize>(
 ) {
     let (inner, offsets) = (tile.inner, tile.offsets);
     let (columns, mut step, mut to_step) = if by_entry {
-        (offsets.len(), tile.even_step().unwrap_or(0), every)
+        (offsets.len(), tile.offset_step().unwrap_or(0), every)
     } else {
         (inner.len, inner.selected, inner.listed)
     };

@@ -22,8 +22,8 @@ pub(in crate::memory) enum Cut {
 }
 
 impl Cut {
-    /// One part, which has all iterations.
-    pub(in crate::memory) const WHOLE: (Self, usize) = (Cut::Entries(1), 1);
+    /// No cut: one part, which has all iterations.
+    pub(in crate::memory) const NONE: (Self, usize) = (Cut::Entries(1), 1);
 }
 
 /// A part of a walk: a range of iterations of each loop.

@@ -30,7 +30,7 @@ const LANES_APART: RangeInclusive<usize> = threshold(256, 16)..=32 << 10;
 /// Fewest bytes among which a lane selects, with which prefetching those of the next lane pays.
 const WHOLE_LANE: usize = threshold(1 << 10, 64);
 
-/// How far ahead lists are prefetched that continue from one lane to the next.
+/// The prefetch distance of lists that continue from one lane to the next.
 const CONTIGUOUS: Offsets =
     Offsets { selected: STREAM as isize, indices: STREAM as isize, listed: STREAM as isize };
 
@@ -42,13 +42,13 @@ impl Run<'_> {
         let sorted = || *sampled;
         let lanes = if joined.is_none() { self.next_lane(nest, sorted) } else { None };
         if let Some((selected, next_lane)) = lanes {
-            let lists = self.same_place(nest).unwrap_or(CONTIGUOUS);
-            let lists = Some(Offsets { selected, ..lists });
-            return Prefetch { selected: Ahead::Never, lists, next_lane };
+            let distance = self.same_place(nest).unwrap_or(CONTIGUOUS);
+            let distance = Some(Offsets { selected, ..distance });
+            return Prefetch { selected: Ahead::Never, distance, next_lane };
         }
         Prefetch {
             selected: self.selected_ahead(sorted),
-            lists: self.lists_ahead(nest, joined, sorted),
+            distance: self.distance(nest, joined, sorted),
             next_lane: 0,
         }
     }
@@ -97,7 +97,7 @@ impl Run<'_> {
     }
 
     /// How far ahead of their use indices and listed elements are prefetched, if that pays.
-    fn lists_ahead(
+    fn distance(
         &self,
         nest: &[Loop],
         joined: Option<Joined>,

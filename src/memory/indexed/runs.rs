@@ -27,7 +27,7 @@ pub(super) fn chunks(nest: &[Loop], entries: &Range<usize>) -> (usize, usize) {
 
 /// The number of loops, from the innermost on, that make one lane in an array: each continues where
 /// the loop inside it ends. `of` is the step in that array.
-fn joined(loops: &[Loop], of: fn(&Offsets) -> isize) -> usize {
+fn loops_in_lane(loops: &[Loop], of: fn(&Offsets) -> isize) -> usize {
     let seamless = |pair: &&[Loop]| {
         let (outer, inner) = (of(&pair[0].step), of(&pair[1].step));
         inner.checked_mul(pair[1].len as isize) == Some(outer)
@@ -37,7 +37,7 @@ fn joined(loops: &[Loop], of: fn(&Offsets) -> isize) -> usize {
 
 /// Whether indices share cache lines along the outermost of these loops, and are nearer to each other than
 /// along the innermost.
-fn lies_across(loops: &[Loop]) -> bool {
+fn indices_lie_across(loops: &[Loop]) -> bool {
     let [outer, .., inner] = loops else { return false };
     let step = |level: &Loop| level.step.indices.unsigned_abs();
     step(outer) < step(inner).min(LINE)
@@ -59,7 +59,7 @@ impl<'l> Lanes<'l> {
     fn of(loops: &'l [Loop]) -> Self {
         let repeating = loops[1..].iter().rev().take_while(|level| !level.reads_indices()).count();
         let (reading, repeating) = loops.split_at(loops.len() - repeating);
-        let in_lane = joined(reading, |step| step.indices);
+        let in_lane = loops_in_lane(reading, |step| step.indices);
         let (around, in_lane) = reading.split_at(reading.len() - in_lane);
         let product = |loops: &[Loop]| loops.iter().map(|level| level.len).product();
         let lane = Loop { len: product(in_lane), ..reading[reading.len() - 1] };
@@ -87,10 +87,10 @@ impl Run<'_> {
             std::iter::once((iterations, of(&outer.step))).chain(inner)
         };
         let lanes = Lanes::of(loops);
-        let uneven = joined(loops, |step| step.listed) < loops.len();
+        let uneven = loops_in_lane(loops, |step| step.listed) < loops.len();
         let mut left = entries.len() / inside;
         let chunk_iterations = (CHUNK / inside).min(outer.len).min(left);
-        let across = lies_across(lanes.reading) && lanes.lane.len <= chunk_iterations;
+        let across = indices_lie_across(lanes.reading) && lanes.lane.len <= chunk_iterations;
         // `ramps` holds what the first few iterations add to offsets; the next few add the same and
         // `ramp_step`, and so on.
         let few = (FEW / inside).min(chunk_iterations).max(1);

@@ -71,11 +71,6 @@ impl Run<'_> {
             }
             joined || run.len >= FEWEST_BESIDE
         };
-        // It takes longer to start on a few evenly spaced runs than to join them to a chunk.
-        let long = |joined: Option<Joined>| {
-            let (first, len) = joined.map_or((nest.len() - 1, run.len), |it| (it.first, it.run));
-            first < 2 || nest[first - 1].len * len >= FEWEST_EVEN
-        };
         let joined = match &self.walk.components[..] {
             [axis] if indices.serve_singles(axis, run.step.indices) => {
                 let joined = Joined::of(nest, indices.size());
@@ -90,7 +85,10 @@ impl Run<'_> {
             }
             _ => None,
         }?;
-        long(joined).then_some(SingleKernel { single, joined })
+        // It takes longer to start on a few evenly spaced runs than to join them to a chunk.
+        let (first, len) = joined.map_or((nest.len() - 1, run.len), |it| (it.first, it.run));
+        let long = first < 2 || nest[first - 1].len * len >= FEWEST_EVEN;
+        long.then_some(SingleKernel { single, joined })
     }
 
     /// Whether this is a walk over many single elements whose listed elements are contiguous, or one
@@ -102,7 +100,7 @@ impl Run<'_> {
         let many = run.len > 1 && walk.entries() > CHUNK;
         // Far elements that tuples select are prefetched a chunk at a time instead, unless the tuples
         // are sorted and leave little out.
-        let near = || axes == 1 || !walk.is_far() || self.are_dense(run);
+        let near = || axes == 1 || !walk.is_far() || self.selects_densely(run);
         // For an index out of bounds a wrong element is written first: only a gather may overwrite
         // it later.
         let refuses = self.policy == Policy::Refuse || single.action == Action::Gather;
@@ -110,7 +108,7 @@ impl Run<'_> {
     }
 
     /// Whether the indices of a run are sorted and [dense](are_dense), judged by a sample.
-    fn are_dense(&self, run: &Loop) -> bool {
+    fn selects_densely(&self, run: &Loop) -> bool {
         const SAMPLES: usize = 64;
         if run.len < 2 || !self.indices.is_some_and(|indices| indices.begin_sorted(self.walk)) {
             return false;
@@ -209,12 +207,8 @@ impl Run<'_> {
                 (Some(_), Some(_)) => (1, Offsets::ZERO, taken * run),
                 (Some(it), None) => (taken, around[it.first - 1].step, run),
             };
-            if !self.run_lanes(
-                indices,
-                single.size,
-                Elements { lanes, step, count, ..elements },
-                at,
-            ) {
+            let some = Elements { lanes, step, count, ..elements };
+            if !self.run_lanes(indices, single.size, some, at) {
                 break;
             }
             left -= taken * run;
@@ -252,11 +246,11 @@ impl Run<'_> {
         elements: Elements<'_>,
         at: Offsets,
     ) -> bool {
-        let Elements { selected, listed, repeated, .. } = elements;
+        let listed = if elements.repeated { 0 } else { at.listed };
         let lanes = Elements {
             indices: elements.indices.wrapping_offset(at.indices),
-            selected: selected.wrapping_offset(at.selected),
-            listed: if repeated { listed } else { listed.wrapping_offset(at.listed) },
+            selected: elements.selected.wrapping_offset(at.selected),
+            listed: elements.listed.wrapping_offset(listed),
             ..elements
         };
         // SAFETY: `single_kernel` has checked what the kernel requires; the addresses are those

@@ -81,8 +81,8 @@ fn cut_entries_make_up_all() {
             Loop { len, step, entries: true }
         });
         let loops: Loops = loops.collect();
-        let (walk, rest) = Walk::new(loops.clone(), Components::new(), Order::Listed(0));
-        assert_eq!((walk.nest(), rest.is_none()), (&loops[..], true));
+        let walk = Walk::new(loops.clone(), Components::new(), Order::Listed(0));
+        assert_eq!((walk.nest(), walk.rest.is_none()), (&loops[..], true));
         let whole = iterations(walk.nest());
         for parts in 1..=9 {
             let unit = unit(walk.nest(), parts);
@@ -156,7 +156,7 @@ fn segments_end_where_the_target_changes() {
         let steps = [8 * lens[1..].iter().product::<usize>() as isize, 8];
         let components = (0..).zip(lens).zip(steps);
         let components = components.map(|((at, &len), step)| Component { len, step, at }).collect();
-        let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected(0)).0;
+        let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected(0));
         let (indices, refusal) = (Indices::of(&array), Refusal::new());
         let run = run(&walk, (&indices, Policy::Refuse), &Nothing, &refusal);
         let position = |(id, &len): (&i8, &usize)| i64::from(*id).rem_euclid(len as i64);
@@ -209,7 +209,7 @@ fn runs_with_gaps_are_not_evenly_spaced() {
         let loops = [level(3, 0, 8, 32 * len), level(RUN, 8, 0, 32), level(4, 800, 0, 8)];
         let axis = Component { len: 3, step: 8 * len, at: 0 };
         let components = [axis].into_iter().collect();
-        let walk = Walk::new(loops.into_iter().collect(), components, Order::Listed(8)).0;
+        let walk = Walk::new(loops.into_iter().collect(), components, Order::Listed(8));
         assert_eq!(walk.nest().len(), 2);
         let kernel = Spaced(AtomicUsize::new(0));
         let (indices, refusal) = (Indices::of(&array), Refusal::new());
@@ -217,7 +217,7 @@ fn runs_with_gaps_are_not_evenly_spaced() {
         // SAFETY: the kernel accesses neither array.
         #[allow(unsafe_code)]
         unsafe {
-            run.run(Cut::WHOLE);
+            run.run(Cut::NONE);
         }
         let copied = kernel.0.into_inner();
         assert!(copied == 3 * RUN || (gaps && copied == 2 * RUN), "{copied} entries of {ids:?}");

@@ -150,14 +150,14 @@ pub(in crate::memory) struct Elements<'e> {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::memory) struct Prefetch {
     pub(in crate::memory) selected: Ahead,
-    /// If that pays, how many bytes before their use indices, listed elements and what short runs select are
-    /// prefetched.
+    /// The prefetch distance, if that pays: how many bytes before their use indices, listed elements and what short
+    /// runs select are prefetched.
     ///
     /// Where `next_lane` is not 0, `selected` is another distance: from where a lane selects to the lowest address
     /// of those among which the next lane selects.
-    pub(in crate::memory) lists: Option<Offsets>,
+    pub(in crate::memory) distance: Option<Offsets>,
     /// The number of bytes of what the next lane selects that are prefetched with each block of indices,
-    /// if `lists` are: all of it, piece by piece.
+    /// if there is a `distance`: all of it, piece by piece.
     pub(in crate::memory) next_lane: usize,
 }
 
@@ -165,7 +165,7 @@ pub(in crate::memory) struct Prefetch {
 impl Prefetch {
     /// Nothing is prefetched.
     pub(in crate::memory) const NOTHING: Self =
-        Prefetch { selected: Ahead::Never, lists: None, next_lane: 0 };
+        Prefetch { selected: Ahead::Never, distance: None, next_lane: 0 };
 }
 
 /// When selected elements are prefetched.
@@ -326,7 +326,7 @@ impl Elements<'_> {
                     ),
                     Beside::Runs(runs) => (runs.advance, runs.advance),
                 };
-                if let Some(by) = self.prefetch.lists {
+                if let Some(by) = self.prefetch.distance {
                     prefetch_lists(
                         (
                             block.as_ptr().cast::<u8>().wrapping_offset(by.indices),
@@ -420,12 +420,12 @@ impl Elements<'_> {
     ) -> bool {
         let width = Width { size: size_of::<u32>(), ..self.width };
         self.pieces(size, WIDENED, 1, |piece| {
-            let lists = piece.prefetch.lists.map(|by| {
+            let distance = piece.prefetch.distance.map(|by| {
                 let later = piece.indices.wrapping_offset(by.indices);
                 prefetch_list(later, piece.count * self.width.size);
                 Offsets { indices: 0, ..by }
             });
-            let prefetch = Prefetch { lists, ..piece.prefetch };
+            let prefetch = Prefetch { distance, ..piece.prefetch };
             let mut wide = [const { MaybeUninit::uninit() }; WIDENED];
             // SAFETY: the caller's promise; a piece is of one lane, and has as many indices as slots here
             // (`pieces`).
@@ -453,7 +453,7 @@ impl Elements<'_> {
         let prefetch = |first: usize| {
             let pieces = (first / BLOCK * self.prefetch.next_lane) as isize;
             let by = |by: Offsets| Offsets { selected: by.selected.wrapping_add(pieces), ..by };
-            Prefetch { lists: self.prefetch.lists.map(by), ..self.prefetch }
+            Prefetch { distance: self.prefetch.distance.map(by), ..self.prefetch }
         };
         let (most, mut all) = (most / block * block, true);
         for lane in (0..self.lanes).step_by(lanes) {

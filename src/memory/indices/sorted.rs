@@ -69,10 +69,9 @@ impl Indices<'_> {
             })
     }
 
-    /// The same indices, if all are in bounds of the axes along which their numbers select. Where it is of use that
-    /// indices are sorted, to several threads or to one (`alone`), the result knows whether they are. That takes
-    /// no longer to find out than their bounds: only the last of sorted indices is compared with the axis,
-    /// and sorted tuples are in bounds.
+    /// The same indices, or `None` if one is out of bounds of the axes along which its numbers select. If
+    /// [`all_sorted`](Self::all_sorted) finds them sorted, the result says so, which saves the pass over all bounds:
+    /// only the last of sorted indices is compared with the axis, and sorted tuples are in bounds.
     pub(in crate::memory) fn checked(self, walk: &Walk, alone: bool) -> Option<Self> {
         let one_each = || walk.loops.iter().all(|level| level.entries || level.step.indices == 0);
         let sorted = Indices { sorted: true, ..self };
@@ -88,8 +87,8 @@ impl Indices<'_> {
         self.inside(axes).then_some(self)
     }
 
-    /// Whether these are contiguous, so many that several threads scatter them, unless one does it
-    /// `alone`, and [sorted](Self::lane_sorted).
+    /// Whether these are contiguous and [sorted](Self::lane_sorted). Indices so few that one thread scatters them are
+    /// not looked at, unless it is of use to one thread `alone`, too, that they are sorted.
     fn all_sorted(&self, axes: &[Component], alone: bool) -> bool {
         let size = axes.len() * self.size();
         let Some(count) = self.layout().len().checked_div(axes.len()) else { return false };

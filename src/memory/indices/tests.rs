@@ -191,7 +191,7 @@ fn copied_of_rows<I: IndexInteger + std::fmt::Debug, E>(
         repeated: false,
         prefetch: Prefetch {
             selected: [Ahead::Never, Ahead::AtUse, Ahead::Block][count % 3],
-            lists: (count > 50).then_some(Offsets::ZERO),
+            distance: (count > 50).then_some(Offsets::ZERO),
             next_lane: 64 * (count % 2),
         },
     };

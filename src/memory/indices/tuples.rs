@@ -233,7 +233,7 @@ pub(in crate::memory) unsafe fn copy(
     for lane in 0..elements.lanes {
         let at = Offsets::ZERO.after(lane, elements.step);
         let &Elements { count, width, axes, prefetch, .. } = elements;
-        let long = prefetch.lists.is_some();
+        let long = prefetch.distance.is_some();
         let first = elements.indices.wrapping_offset(at.indices);
         let copy = CopyElements {
             size: single.size,

@@ -16,9 +16,7 @@ use crate::memory::cpu::{LINE, of_caches};
 use crate::memory::gather::copy_plain;
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::Indices;
-use crate::memory::walk::{
-    Component, Components, Loop, Loops, Offsets, Order, Walk, Walks, iterations, with_rest,
-};
+use crate::memory::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk, iterations};
 use crate::memory::work::WorkMemory;
 use crate::parallel::Cost;
 use crate::threshold::threshold;
@@ -239,9 +237,7 @@ impl Blocks {
             select.insert(0, Loop { len, step: Offsets { indices: step, ..level.step }, ..*level });
             step *= len as isize;
         }
-        let (select, rest) = Walk::new(select, run.walk.components.clone(), self.order);
-        let part = |walk: Walk| walk.part_of(run.walk);
-        let select = (part(select), rest.map(|rest| Box::new(part(*rest))));
+        let select = Walk::new(select, run.walk.components.clone(), self.order).block_of(run.walk);
         Block { pack: Walk::new(pack, Components::new(), Order::Listed(size)), select, lens }
     }
 }
@@ -250,9 +246,9 @@ impl Blocks {
 struct Block {
     lens: Numbers,
     /// Over its indices in their array (selected) and in the buffer (listed).
-    pack: Walks,
+    pack: Walk,
     /// Over its elements, by the indices in the buffer.
-    select: Walks,
+    select: Walk,
 }
 
 impl Block {
@@ -270,7 +266,7 @@ impl Block {
         unsafe {
             copy_plain(&self.pack, size, start, buffer, 1);
             let packed = indices.packed(buffer, &len);
-            for walk in with_rest(&self.select.0, self.select.1.as_deref()) {
+            for walk in self.select.with_rest() {
                 let selected = Run {
                     walk,
                     indices: Some(&packed),
@@ -278,7 +274,7 @@ impl Block {
                     listed: run.listed.wrapping_offset(at.listed),
                     ..*run
                 };
-                selected.run(Cut::WHOLE);
+                selected.run(Cut::NONE);
             }
         }
     }

@@ -19,8 +19,7 @@ use crate::memory::cpu::{LINE, of_caches};
 use crate::memory::gather::copy_plain;
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::walk::{
-    Component, Components, Loop, Loops, Offsets, Order, STREAMS, Walk, Walks, iterations,
-    lines_in_l1,
+    Component, Components, Loop, Loops, Offsets, Order, STREAMS, Walk, iterations, lines_in_l1,
 };
 use crate::memory::work::WorkMemory;
 use crate::parallel::{self, Cost};
@@ -42,9 +41,9 @@ pub(in crate::memory) struct Panels {
 /// The loops over the lanes of a panel.
 struct Panel {
     /// Over the lanes' elements in the array (selected) and in the buffer (listed).
-    pack: Walks,
+    pack: Walk,
     /// The same with the buffer as the selected and the array as the listed array.
-    unpack: Walks,
+    unpack: Walk,
     /// Over the indices of these lanes, which select in the buffer.
     select: Walk,
 }
@@ -218,7 +217,7 @@ impl Panel {
         // elements, each of which has been packed when it is used.
         unsafe {
             copy_plain(&self.pack, run.size, array, buffer, 1);
-            packed.run(Cut::WHOLE);
+            packed.run(Cut::NONE);
             if writes && !run.refusal.is_set() {
                 copy_plain(&self.unpack, run.size, buffer, array, 1);
             }

@@ -237,13 +237,8 @@ impl Transfer<'_, '_> {
         };
         let copy_one = |number: usize| {
             let (loops, start) = rectangle(axes, start, number);
-            let (mut walk, rest) = Walk::new(loops, SmallVec::new(), self.order());
-            walk.base = start;
-            copy_part(&walk);
-            if let Some(mut walk) = rest {
-                walk.base = walk.base.after(1, start);
-                copy_part(&walk);
-            }
+            let walk = Walk::new(loops, SmallVec::new(), self.order()).moved(start);
+            walk.with_rest().for_each(copy_part);
         };
         if parts == 1 { (0..count).for_each(copy_one) } else { parallel::run(count, &copy_one) }
     }

@@ -3,7 +3,7 @@
 use super::RolledAxis;
 use super::blocks::{self, Row, Share, copy_rotated, for_each_run};
 use crate::memory::copy::Transfer;
-use crate::memory::copy::stage::{self, Stage};
+use crate::memory::copy::stage::{self, RowBuffer};
 use crate::memory::cpu::{Pattern, is_streamed, prefetch_line_l2, stream};
 use crate::memory::walk::Offsets;
 use crate::parallel::{self, Cost};
@@ -13,7 +13,7 @@ use crate::threshold::threshold;
 /// The two runs of a longer row are streamed one by one, since the cache lines at their ends,
 /// which each shares with another run, are a small part of it.
 const STAGED_ROW_MAX: usize = threshold(4 << 10, 128);
-const _: () = assert!(Stage::rows(STAGED_ROW_MAX) > 0);
+const _: () = assert!(RowBuffer::rows(STAGED_ROW_MAX) > 0);
 
 /// Smallest size in bytes of rows that are written by streaming stores. Shorter rows are written
 /// through the caches however large the result is: rows of 800 bytes take as long either way,
@@ -226,7 +226,7 @@ impl Shuffled<'_> {
 }
 
 /// Rolls `count` rows at consecutive positions of `axis`, contiguous in the destination: as many
-/// as fit are rolled into the stage's buffer, which is then streamed to the destination.
+/// as fit are rolled into a buffer, which is then streamed to the destination.
 ///
 /// # Safety
 /// The rows can be read and written, are initialised, do not overlap, and have at most
@@ -234,20 +234,20 @@ impl Shuffled<'_> {
 #[allow(unsafe_code)]
 unsafe fn stream_staged(axis: RolledAxis, count: usize, from: *const u8, to: *mut u8, row: Row) {
     let source = |k: usize| from.wrapping_offset(k as isize * axis.from_stride);
-    let at_once = Stage::rows(row.len);
-    let mut stage = Stage::new();
+    let at_once = RowBuffer::rows(row.len);
+    let mut buffer = RowBuffer::new();
     for first in (0..count).step_by(at_once) {
         let group = first..count.min(first.saturating_add(at_once));
         let to = to.wrapping_offset(first as isize * axis.to_stride);
-        // SAFETY: promised by the caller for each row; the stage's buffer holds a group, which
-        // has at most `Stage::rows` rows.
+        // SAFETY: promised by the caller for each row; the buffer holds a group, which
+        // has at most `RowBuffer::rows` rows.
         unsafe {
-            let staged = stage.room(source(first));
+            let staged = buffer.room(source(first));
             for (number, k) in group.clone().enumerate() {
                 copy_rotated(source(k), staged.add(number * row.len), row);
             }
             let next = source(group.end.min(count - 1));
-            stage.send(to, group.len() * row.len, next);
+            buffer.send(to, group.len() * row.len, next);
         }
     }
 }

@@ -16,9 +16,7 @@ use crate::memory::alloc::repeated;
 use crate::memory::combine::steps;
 use crate::memory::cpu::of_caches;
 use crate::memory::tile::Kernel;
-use crate::memory::walk::{
-    Component, Components, Loop, Loops, Offsets, Order, Walk, Walks, iterations,
-};
+use crate::memory::walk::{Component, Components, Loop, Loops, Offsets, Order, Walk, iterations};
 use crate::threshold::threshold;
 
 /// Largest size in bytes of the bins of one part, which are to stay in L2.
@@ -41,7 +39,7 @@ const MIN_UPDATES: usize = threshold(8, 1);
 /// for each part, of elements of the type that the kernel combines.
 pub(super) struct Bins {
     pub(super) walk: Walk,
-    pub(super) reduce: Walks,
+    pub(super) reduce: Walk,
     pub(super) stride: usize,
     /// The number of parts.
     pub(super) parts: usize,
@@ -83,8 +81,8 @@ impl Bins {
             Loop { len: target.len, step, entries: false }
         }));
         reduce.retain(|level| level.len > 1);
-        let (mut binned, rest) = Walk::new(binned, components, Order::Selected(0));
-        if rest.is_some() {
+        let mut binned = Walk::new(binned, components, Order::Selected(0));
+        if binned.rest.is_some() {
             return None;
         }
         binned.base = Offsets { selected: 0, ..walk.base };

@@ -9,7 +9,7 @@ use crate::memory::combine::{self, Divide, HAS_KERNELS, Kernels, Quotients, Set,
 use crate::memory::copy::Copier;
 use crate::memory::refused::{Failure, Refused};
 use crate::memory::tile::Kernel;
-use crate::memory::walk::{Components, Loop, Order, Walk, iterations_over_entries, with_rest};
+use crate::memory::walk::{Components, Loop, Order, Walk, iterations_over_entries};
 use crate::reduction::{self, Reduction};
 use crate::threshold::threshold;
 
@@ -37,11 +37,11 @@ impl<'p> Pass<'p> {
         init: bool,
     ) -> Result<(), Failure> {
         let size = self.updates.layout().size();
-        match (kernels.narrow(reduction), kernels.quotients()) {
-            (Some(narrow), _) if !beside(walk, kernels, reduction) => {
+        match (kernels.in_target(reduction), kernels.quotients()) {
+            (Some(in_target), _) if !beside(walk, kernels, reduction) => {
                 match kernels.start(reduction).filter(|_| !init) {
-                    Some(start) => self.reduce_from(walk, start, &narrow)?,
-                    None => self.run(walk, &[&narrow])?,
+                    Some(start) => self.reduce_from(walk, start, &in_target)?,
+                    None => self.run(walk, &[&in_target])?,
                 }
                 Ok(())
             }
@@ -67,7 +67,7 @@ impl<'p> Pass<'p> {
         init: bool,
     ) -> Result<(), Failure> {
         let start = kernels.start(Reduction::Sum).expect(HAS_KERNELS);
-        let add = kernels.narrow(Reduction::Sum).expect(HAS_KERNELS);
+        let add = kernels.in_target(Reduction::Sum).expect(HAS_KERNELS);
         let counts = self.counts(walk)?;
         let size = self.scattering.target.layout().size();
         match init {
@@ -133,8 +133,8 @@ impl<'p> Pass<'p> {
     /// The kernel is for the elements of the target and for counts, which are `u32`.
     #[allow(unsafe_code)]
     unsafe fn run_counted(&self, counts: &combine::Counts<'_>, kernel: &dyn Kernel) {
-        let (walk, rest) = Walk::new(counts.divide.clone(), Components::new(), Order::Selected(0));
-        for walk in with_rest(&walk, rest.as_deref()) {
+        let walk = Walk::new(counts.divide.clone(), Components::new(), Order::Selected(0));
+        for walk in walk.with_rest() {
             let arrays = (self.scattering.target.start(), counts.start());
             // SAFETY: these loops iterate over all targets and their counts (`Counts::divide`); the target is
             // borrowed exclusively (`StridedMut`); the caller's promise.
@@ -151,18 +151,18 @@ impl<'p> Pass<'p> {
         let known = self.indices.counts(walk);
         let mut counts = combine::Counts::new(&walk.loops, &walk.components, known)?;
         let Some(slots) = counts.uncounted() else { return Ok(counts) };
-        let counting = (counts.loops.clone(), counts.components.clone());
-        let (counted, rest) = Walk::new(counting.0, counting.1, Order::Selected(0));
+        let (loops, components) = (counts.loops.clone(), counts.components.clone());
+        let counted = Walk::new(loops, components, Order::Selected(0));
         let update = 1_u32;
         let arrays = (slots, (&raw const update).cast());
         let indices = (Some(self.indices), self.policy);
         let kernels = reduction::of::<u32>(Reduction::Sum).ok().flatten().expect(HAS_KERNELS);
-        let kernel = kernels.narrow(Reduction::Sum).expect(HAS_KERNELS);
+        let kernel = kernels.in_target(Reduction::Sum).expect(HAS_KERNELS);
         // SAFETY: the loops are those over the target, but with the strides of the counts in
         // place of the target's (`Counts::loops`), the counts are borrowed exclusively, and
         // all steps in the updates are 0, so that one value serves as all of them.
         #[allow(unsafe_code)]
-        with_rest(&counted, rest.as_deref()).try_for_each(|walk| unsafe {
+        counted.with_rest().try_for_each(|walk| unsafe {
             run(walk, indices, arrays, size_of::<u32>(), &kernel)
         })?;
         Ok(counts)

@@ -20,7 +20,7 @@ const SHARING: usize = threshold(8, 2);
 
 /// Whether the innermost of loops over entries, which are all, reads a line for each element of an array in which
 /// another loop reads adjacent ones.
-fn lies_across(loops: &[Loop], array: Copied) -> bool {
+fn array_lies_across(loops: &[Loop], array: Copied) -> bool {
     let Some((last, around)) = loops.split_last() else { return false };
     let step = |level: &Loop| array.step(level).unsigned_abs();
     let line = threshold(LINE, 4);
@@ -33,7 +33,9 @@ pub(super) fn any_lies_across(walk: &Walk) -> bool {
     walk.loops.len() > 1
         && walk.components.len() == 1
         && walk.loops.iter().all(|level| level.entries && level.step.indices != 0)
-        && [Copied::Indices, Copied::Listed].iter().any(|array| lies_across(&walk.loops, *array))
+        && [Copied::Indices, Copied::Listed]
+            .iter()
+            .any(|array| array_lies_across(&walk.loops, *array))
         && iterations(&walk.loops) >= FEWEST
 }
 
@@ -59,7 +61,7 @@ impl RowMajor {
         plain: bool,
     ) -> Self {
         let copy = |array: Copied, start: *const u8, size: usize| {
-            if !lies_across(loops, array) {
+            if !array_lies_across(loops, array) {
                 return None;
             }
             // SAFETY: the loops are over the axes of both arrays; indices are plain, and updates where they

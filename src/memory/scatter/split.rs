@@ -8,7 +8,7 @@ use crate::memory::indices::Indices;
 use crate::memory::plan::Listing;
 use crate::memory::refused::{Refusal, Refused};
 use crate::memory::tile::Kernel;
-use crate::memory::walk::{Loop, Walk, iterations, with_rest};
+use crate::memory::walk::{Loop, Walk, iterations};
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
 
@@ -123,7 +123,7 @@ pub(super) unsafe fn run(
     }
     let max_parts = parallel::parts(cost);
     let split = match max_parts {
-        1 => Split::Loops(Cut::WHOLE),
+        1 => Split::Loops(Cut::NONE),
         _ => split(walk, row, max_parts),
     };
     // SAFETY: the caller upholds the invariant of `Run` (`# Safety`); `split` keeps the order
@@ -136,7 +136,7 @@ pub(super) unsafe fn run(
             (Split::Targets { searching }, Some(indices)) => {
                 run_by_targets(&run, indices, searching, max_parts);
             }
-            (Split::Targets { .. }, None) => run.run(Cut::WHOLE),
+            (Split::Targets { .. }, None) => run.run(Cut::NONE),
         }
     }
     refusal.result()
@@ -174,7 +174,7 @@ unsafe fn run_by_targets(run: &Run<'_>, indices: &Indices<'_>, searching: usize,
         };
         match (searching > 1).then(|| run.shares(searching)).flatten() {
             Some(shares) if uneven(&shares) || !memory_bound(walk, row) => run.run_shares(&shares),
-            _ => run.run(Cut::WHOLE),
+            _ => run.run(Cut::NONE),
         }
     }
 }
@@ -199,7 +199,7 @@ unsafe fn run_in_bins(run: &Run<'_>, mut bins: Bins) {
     let target = run.selected.wrapping_offset(run.walk.base.selected);
     for part in 0..parts {
         let bin = start.wrapping_add(part * bins.stride);
-        for walk in with_rest(&bins.reduce.0, bins.reduce.1.as_deref()) {
+        for walk in bins.reduce.with_rest() {
             // SAFETY: these loops iterate over all targets of the run, for which the caller
             // upholds the invariant of `Run`, and over all bins of the part, which are elements of
             // the same type (invariant of `Bins`).

@@ -345,7 +345,7 @@ impl Tile<'_> {
         if let Some(block) = self.block(self.outer, self.offsets.len()) {
             return self.exchanged(block, run);
         }
-        match (self.even_step(), self.offsets, self.places) {
+        match (self.offset_step(), self.offsets, self.places) {
             (Some(selected), offsets @ [first, ..], Places::Every(listed)) => {
                 let outer = Steps { len: offsets.len(), selected, listed };
                 let Some(block) = self.block(outer, 1) else { return run(self) };
@@ -398,7 +398,10 @@ impl Tile<'_> {
         let far = self.inner.selected.unsigned_abs() >= 64;
         let few = self.inner.len > 1 && row <= MOST_BYTES;
         let near = matches!(self.places, Places::Every(step) if step.unsigned_abs() <= 64);
-        far && near && few && self.even_step().is_none() && self.offsets.len() >= 4 * self.inner.len
+        far && near
+            && few
+            && self.offset_step().is_none()
+            && self.offsets.len() >= 4 * self.inner.len
     }
 
     /// Calls `run` with tiles of one element of each entry, which together are this one: a call for
@@ -418,8 +421,7 @@ impl Tile<'_> {
             for k in 0..self.inner.len as isize {
                 let selected = block.selected.wrapping_offset(k.wrapping_mul(self.inner.selected));
                 let listed = block.listed.wrapping_offset(k.wrapping_mul(self.inner.listed));
-                let inner = Steps::ONCE;
-                run(&Tile { selected, listed, inner, ..block });
+                run(&Tile { selected, listed, inner: Steps::ONCE, ..block });
             }
         }
     }
@@ -431,8 +433,7 @@ impl Tile<'_> {
             let (mut selected, mut listed) = self.iteration(first);
             let inner = Steps { len: (self.outer.len - first).min(block), ..self.outer };
             for _ in 0..self.inner.len {
-                let outer = Steps::ONCE;
-                run(&Tile { selected, listed, outer, inner, ..*self });
+                run(&Tile { selected, listed, outer: Steps::ONCE, inner, ..*self });
                 selected = selected.wrapping_offset(self.inner.selected);
                 listed = listed.wrapping_offset(self.inner.listed);
             }

@@ -26,7 +26,7 @@ const AROUND: usize = threshold(8, 2);
 /// The number of loops that a chunk joins with the entries of a gather, whose loops are the `nest`: the
 /// innermost of those `around` it. `inner` is the loop inside.
 #[inline(never)]
-pub(super) fn joined(
+pub(super) fn joined_loops(
     around: &[Loop],
     nest: &[Loop],
     inner: &Loop,

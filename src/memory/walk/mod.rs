@@ -27,28 +27,19 @@ mod cost;
 mod cursor;
 mod joined;
 mod order;
+mod span;
 #[cfg(test)]
 mod tests;
 mod tiling;
 
 pub(super) use cost::cost_of_rows;
 pub(super) use cursor::{Cursor, iterations, iterations_over_entries};
-pub(super) use order::{FEW, LONG_RUN, Order, Walk, is_far, is_inside, is_spread, merge, targets};
+pub(super) use order::{FEW, LONG_RUN, Order, Walk, merge};
 use smallvec::SmallVec;
+pub(super) use span::{is_far, is_inside, is_spread, targets};
 pub(super) use tiling::lines::{STREAMS, lines_in_l1};
 
 use super::strided::Layout;
-
-/// A walk and, if a tiled loop leaves iterations that fill no tile, a second walk over these.
-pub(super) type Walks = (Walk, Option<Box<Walk>>);
-
-/// The walk, then the one over what its tiles leave, if there is one.
-pub(super) fn with_rest<'w>(
-    walk: &'w Walk,
-    rest: Option<&'w Walk>,
-) -> impl Iterator<Item = &'w Walk> {
-    std::iter::once(walk).chain(rest)
-}
 
 /// One level of a loop nest: its number of iterations, and the step from one iteration to the
 /// next in each array, in bytes.
@@ -68,6 +59,13 @@ impl Loop {
     /// Whether the iterations of this loop read different indices, or it is over entries.
     pub(super) fn reads_indices(&self) -> bool {
         self.step.indices != 0 || self.entries
+    }
+
+    /// The distance in bytes from what each iteration selects to the next, if no index is read in
+    /// between; else 0.
+    #[inline]
+    pub(super) fn offset_step(&self) -> isize {
+        if self.reads_indices() { 0 } else { self.step.selected }
     }
 
     /// This loop and the one inside it merged into one, where in each array the step of this loop

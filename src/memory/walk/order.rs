@@ -9,16 +9,14 @@
 
 use std::ops::Range;
 
-use super::joined::joined;
-use super::tiling::lines::{LINE, reuses_lines};
+use super::joined::joined_loops;
+use super::tiling::lines::LINE;
 use super::tiling::tile;
-use super::{Component, Components, Loop, Loops, Offsets, Walks, iterations};
-use crate::memory::cpu::{self, Caches, of_caches};
+use super::{Component, Components, Loop, Loops, Offsets, iterations};
+use crate::memory::cpu::of_caches;
 use crate::memory::indices::CHUNK;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
-
-const LEFT_OUT: &str = "tiles leave iterations out";
 
 /// The array whose strides decide the order of the loops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,8 +69,10 @@ pub(in crate::memory) struct Walk {
     /// The range in `loops` of the loops over entries and of those joined with them, and the product of
     /// their lengths.
     nest: (Range<usize>, usize),
-    /// Of a block of a larger walk, the number of all iterations of that, and of the bytes that it spans; else 0.
-    whole: (usize, usize),
+    /// Of a block of a larger walk, the number of iterations of that one, and of the bytes that it spans; else 0.
+    pub(super) larger: (usize, usize),
+    /// Where a tiled loop leaves iterations that make no whole tile, a walk over these.
+    pub(in crate::memory) rest: Option<Box<Walk>>,
 }
 
 /// The largest number of iterations for which the order of loops does not matter for speed.
@@ -87,8 +87,8 @@ impl Walk {
     #[inline]
     pub(super) fn of(loops: Loops, components: Components) -> Self {
         let (base, outer, inner) = (Offsets::ZERO, Loop::ONCE, Loop::ONCE);
-        let (shared, nest, whole) = ((0, 1), (0..0, 1), (0, 0));
-        Walk { base, components, outer, inner, loops, shared, nest, whole }
+        let (shared, nest, larger) = ((0, 1), (0..0, 1), (0, 0));
+        Walk { base, components, outer, inner, loops, shared, nest, larger, rest: None }
     }
 
     /// Adds a loop inside all others; merges it into the innermost one where that is possible.
@@ -103,13 +103,12 @@ impl Walk {
         self.loops.push(inner);
     }
 
-    /// The loops ordered by strides; and, where one was tiled, a second walk over the iterations
-    /// of it that make no whole tile.
-    pub(in crate::memory) fn new(loops: Loops, components: Components, order: Order) -> Walks {
+    /// The loops ordered by strides.
+    pub(in crate::memory) fn new(loops: Loops, components: Components, order: Order) -> Self {
         let mut walk = Walk::of(loops, components);
         merge(&mut walk.loops);
-        let remainder = walk.order(order);
-        (walk, remainder)
+        walk.order(order);
+        walk
     }
 
     /// These loops, run in this order.
@@ -117,6 +116,20 @@ impl Walk {
         let mut walk = Walk::of(loops, components);
         walk.assign_roles(false);
         walk
+    }
+
+    /// This walk, and then its rest.
+    pub(in crate::memory) fn with_rest(&self) -> impl Iterator<Item = &Walk> {
+        std::iter::once(self).chain(self.rest.as_deref())
+    }
+
+    /// This walk with its rest, both moved by these offsets.
+    pub(in crate::memory) fn moved(mut self, by: Offsets) -> Self {
+        self.base = self.base.after(1, by);
+        if let Some(rest) = &mut self.rest {
+            rest.base = rest.base.after(1, by);
+        }
+        self
     }
 
     /// The loops that read no indices and run outside all loops that do, except
@@ -132,7 +145,7 @@ impl Walk {
         self.shared.1
     }
 
-    /// The loops over entries, and those that are [joined] with them.
+    /// The loops over entries, and those that are [joined](joined_loops) with them.
     #[inline]
     pub(in crate::memory) fn nest(&self) -> &[Loop] {
         &self.loops[self.nest.0.clone()]
@@ -161,77 +174,9 @@ impl Walk {
         self.outer.len == 1 && self.inner.len == 1 && self.shared().is_empty()
     }
 
-    /// The number of targets that indices select among.
-    pub(in crate::memory) fn targets(&self) -> usize {
-        targets(&self.components)
-    }
-
-    /// The distance in bytes from each target to the next one in row-major order, if it is the same for all.
-    pub(in crate::memory) fn target_step(&self) -> Option<isize> {
-        let mut longer = self.components.iter().rev().filter(|axis| axis.len > 1);
-        let Some(last) = longer.next() else { return Some(0) };
-        let extent = |axis: &Component| axis.step.checked_mul(axis.len as isize);
-        longer
-            .try_fold(extent(last), |expected, axis| {
-                (expected == Some(axis.step)).then(|| extent(axis))
-            })
-            .map(|_| last.step)
-    }
-
-    /// [`is_spread`] for the components of this walk.
+    /// Orders the loops by strides.
     #[inline]
-    pub(in crate::memory) fn is_spread(&self) -> bool {
-        is_spread(&self.components)
-    }
-
-    /// [`is_far`] for the components and the rows of this walk, unless iterations of its loops reuse
-    /// cache lines that stay cached.
-    #[inline]
-    pub(in crate::memory) fn is_far(&self) -> bool {
-        is_far(&self.components, self.inner.len) && !reuses_lines(&self.loops, &self.components)
-    }
-
-    /// Whether the indices and the listed array span so many bytes that
-    /// [prefetching them pays](cpu::is_long).
-    pub(in crate::memory) fn is_long(&self) -> bool {
-        cpu::is_long(sequential_bytes(&self.loops))
-    }
-
-    /// The number of bytes of all arrays that the longest of the loops and axes span.
-    pub(in crate::memory) fn touches(&self) -> usize {
-        self.span().saturating_add(sequential_bytes(&self.loops))
-    }
-
-    /// The number of bytes that the longest of the selected axes spans.
-    pub(in crate::memory) fn reach(&self) -> usize {
-        reach(&self.components)
-    }
-
-    /// Whether the [span](Self::span) is at least so many bytes, unless iterations of the loops reuse
-    /// cache lines that stay cached.
-    pub(in crate::memory) fn spans(&self, bytes: usize) -> bool {
-        self.span() >= bytes && !reuses_lines(&self.loops, &self.components)
-    }
-
-    /// The number of bytes that the selected axes or a loop over entries spans, whichever is more.
-    pub(in crate::memory) fn span(&self) -> usize {
-        span(self.nest(), self.reach()).max(self.whole.1)
-    }
-
-    /// This walk as a block of another one, not tiled yet, for whose size prefetches are chosen then.
-    pub(in crate::memory) fn part_of(self, whole: &Walk) -> Self {
-        Walk { whole: (iterations(&whole.loops), span(&whole.loops, whole.reach())), ..self }
-    }
-
-    /// The number of entries, of the whole walk if this is a part of one.
-    pub(in crate::memory) fn all_entries(&self) -> usize {
-        self.entries().max(self.whole.0)
-    }
-
-    /// Orders the loops by strides. Where one is tiled, returns a walk over the iterations of it
-    /// that make no whole tile.
-    #[inline]
-    pub(in crate::memory) fn order(&mut self, order: Order) -> Option<Box<Self>> {
+    pub(in crate::memory) fn order(&mut self, order: Order) {
         if self.loops.len() > 1 {
             self.sort(order);
             if iterations(&self.loops) > FEW {
@@ -239,7 +184,6 @@ impl Walk {
             }
         }
         self.assign_roles(false);
-        None
     }
 
     /// Sorts the loops.
@@ -255,35 +199,29 @@ impl Walk {
         }
     }
 
-    /// Tiles a loop where that pays, and returns a walk over the iterations of it that make no
-    /// whole tile.
+    /// Tiles a loop where that pays.
     #[inline(never)]
-    fn tile(&mut self, order: Order) -> Option<Box<Self>> {
+    fn tile(&mut self, order: Order) {
         let keys = SortKeys::new(&self.components);
-        let keys = match order {
-            Order::Listed(_) => keys,
-            Order::Selected(_) => keys.or_apart(&self.loops),
-        };
+        let keys = if order.scatters() { keys.or_apart(&self.loops) } else { keys };
         let all = iterations(&self.loops);
         let tiling = tile(&mut self.loops, keys, order);
         let joins = !order.scatters();
+        if let Some(tiling) = tiling.filter(|tiling| tiling.remainder > 0) {
+            let mut rest = Box::new(self.clone());
+            rest.loops[tiling.tile].len = tiling.remainder;
+            let tiles = rest.loops.remove(tiling.tiles);
+            rest.base = rest.base.after(tiles.len, tiles.step);
+            rest.assign_roles(joins);
+            self.rest = Some(rest);
+        }
         self.assign_roles(joins);
-        let Some(tiling) = tiling.filter(|tiling| tiling.remainder > 0) else {
-            assert_eq!(iterations(&self.loops), all, "{LEFT_OUT}");
-            return None;
-        };
-        let mut loops = self.loops.clone();
-        loops[tiling.tile].len = tiling.remainder;
-        let tiles = loops.remove(tiling.tiles);
-        assert_eq!(iterations(&self.loops) + iterations(&loops), all, "{LEFT_OUT}");
-        let mut remainder = Walk::of(loops, self.components.clone());
-        remainder.base = Offsets::ZERO.after(tiles.len, tiles.step);
-        remainder.assign_roles(joins);
-        Some(Box::new(remainder))
+        let ordered: usize = self.with_rest().map(|walk| iterations(&walk.loops)).sum();
+        assert_eq!(ordered, all, "tiles leave iterations out");
     }
 
     /// Divides `loops` into the shared loops, `outer`, `nest` and `inner`. If `joins`, the nest may have
-    /// [loops around the entries](joined).
+    /// [loops around the entries](joined_loops).
     #[inline]
     fn assign_roles(&mut self, joins: bool) {
         let mut around = &self.loops[..];
@@ -298,7 +236,8 @@ impl Walk {
             start = 0;
         }
         if joins {
-            start -= joined(&around[..start], &around[start..], &self.inner, &self.components);
+            start -=
+                joined_loops(&around[..start], &around[start..], &self.inner, &self.components);
         }
         if start > 0 {
             self.shared = (start - 1, iterations(&around[..start - 1]));
@@ -306,59 +245,6 @@ impl Walk {
         }
         self.nest = (start..around.len(), iterations(&around[start..]));
     }
-}
-
-/// Whether the selected axes span at least half of the L2 cache, so that selected elements are
-/// often not in L2.
-#[inline]
-pub(in crate::memory) fn is_spread(components: &[Component]) -> bool {
-    reach(components) >= of_caches(|caches| caches.second / 2, 128)
-}
-
-/// Whether the selected axes span so much of the last-level cache that selected rows of `row`
-/// elements are often in no cache. A row that misses all caches takes longer to load than a
-/// single element, so prefetching rows pays from a smaller span on.
-#[inline]
-pub(in crate::memory) fn is_far(components: &[Component], row: usize) -> bool {
-    let part = |caches: Caches| if row > 1 { caches.last / 8 * 3 } else { caches.last / 2 };
-    reach(components) >= of_caches(part, 512)
-}
-
-/// Whether iterations of a loop that follow each other are closer in the selected array than
-/// adjacent positions along the selected axes: each index then selects among rows of them.
-pub(in crate::memory) fn is_inside(components: &[Component], level: &Loop) -> bool {
-    // Along an axis of one position all indices select the same, whatever its step.
-    let several = components.iter().filter(|component| component.len > 1);
-    let across = several.map(|component| component.step.unsigned_abs()).min();
-    !components.is_empty()
-        && across.is_none_or(|across| level.step.selected.unsigned_abs() < across)
-}
-
-/// The number of bytes of the selected array that one of these loops spans, or `reach`, whichever is most.
-fn span(loops: &[Loop], reach: usize) -> usize {
-    let bytes = |level: &Loop| level.len.saturating_mul(level.step.selected.unsigned_abs());
-    loops.iter().map(bytes).fold(reach, usize::max)
-}
-
-/// The bytes of the indices and of the listed array together that the loop with the largest span steps
-/// over.
-pub(super) fn sequential_bytes(loops: &[Loop]) -> usize {
-    let bytes = |level: &Loop| {
-        let Offsets { indices, listed, .. } = level.step;
-        level.len.saturating_mul(indices.unsigned_abs().saturating_add(listed.unsigned_abs()))
-    };
-    loops.iter().map(bytes).max().unwrap_or(0)
-}
-
-/// The number of targets that indices into some axes select among.
-pub(in crate::memory) fn targets(components: &[Component]) -> usize {
-    components.iter().map(|component| component.len).product()
-}
-
-/// The number of bytes that the longest of the selected axes spans.
-pub(super) fn reach(components: &[Component]) -> usize {
-    let span = |component: &Component| component.len.saturating_mul(component.step.unsigned_abs());
-    components.iter().map(span).max().unwrap_or(0)
 }
 
 impl Walk {
@@ -437,22 +323,17 @@ impl<'w> SortKeys<'w> {
 
     /// These keys; or, where all entries select the same element and another loop reads updates of the same cache
     /// lines, keys as if entries selected far from each other: a loop is tiled then, and both run within a tile.
-    /// Sums of 2 in each of a transposed
-    /// 32 x 820 x 41 x 1 `f32` 7.5 -> 1.5 ms.
+    /// Sums of 2 in each of a transposed 32 x 820 x 41 x 1 `f32` 7.5 -> 1.5 ms.
     fn or_apart(self, loops: &[Loop]) -> Self {
         /// Bytes of updates from one of these iterations to the next, at most: of elements of 8 bytes, of
         /// which tiles have fewer, and of shorter ones. 8 `f64` take 0.7 to 1.5 times as long, 24 `f32`
         /// 0.4 to 0.9.
         const BESIDE: [usize; 2] = [LINE, 2 * LINE];
-        let updates = |chosen: &dyn Fn(&&Loop) -> bool| {
-            loops
-                .iter()
-                .filter(chosen)
-                .map(|level| self.listed(level))
-                .filter(|&step| step > 0)
-                .min()
+        let updates = |entries: bool| {
+            let chosen = loops.iter().filter(|level| level.entries == entries);
+            chosen.map(|level| self.listed(level)).filter(|&step| step > 0).min()
         };
-        let (entry, other) = (updates(&|level| level.entries), updates(&|level| !level.entries));
+        let (entry, other) = (updates(true), updates(false));
         let most = BESIDE[usize::from(entry < Some(8))];
         let beside = loops.len() > 2 && other.is_some_and(|step| step < most);
         let apart = self.entry_step == 0 && beside;

@@ -32,7 +32,8 @@ use self::lines::{
     LINE, STREAMS, lines_in_l1, part_of_l2, selected_bytes, shares_lines, stays_cached,
 };
 use self::lists::{LIST, tile_lists};
-use super::order::{LONG_RUN, Order, SortKeys, reach, sort};
+use super::order::{LONG_RUN, Order, SortKeys, sort};
+use super::span::reach;
 use super::{Loop, Loops, Offsets, iterations, iterations_over_entries};
 use crate::memory::cpu::{of_caches, transposes};
 use crate::threshold::threshold;
@@ -149,7 +150,7 @@ fn tile_for_lines(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Option
             return tiled;
         }
     }
-    let pair = fastest(loops, keys)?;
+    let pair = fastest(loops, None, keys)?;
     let own_indices = pair.iter().all(|&at| loops[at].reads_indices());
     if own_indices && pair[0] != pair[1] {
         tile_lists(loops, pair, keys, order)
@@ -158,15 +159,11 @@ fn tile_for_lines(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Option
     }
 }
 
-/// The numbers of the loops with the shortest steps in the selected and in the listed array.
-fn fastest(loops: &[Loop], keys: SortKeys<'_>) -> Option<[usize; 2]> {
-    fastest_but(loops, loops.len(), keys)
-}
-
-/// The same without the loop number `other`.
-fn fastest_but(loops: &[Loop], other: usize, keys: SortKeys<'_>) -> Option<[usize; 2]> {
+/// The numbers of the loops with the shortest steps in the selected and in the listed array, but for loop
+/// number `other`.
+fn fastest(loops: &[Loop], other: Option<usize>, keys: SortKeys<'_>) -> Option<[usize; 2]> {
     let fastest = |key: &dyn Fn(&Loop) -> usize| {
-        let moves = |at: &usize| *at != other && key(&loops[*at]) != 0;
+        let moves = |at: &usize| Some(*at) != other && key(&loops[*at]) != 0;
         (0..loops.len()).filter(moves).min_by_key(|&at| key(&loops[at]))
     };
     Some([fastest(&|level| keys.selected(level))?, fastest(&|level| keys.listed(level))?])
@@ -235,7 +232,7 @@ fn tile_matrices(loops: &mut Loops, keys: SortKeys<'_>, order: Order) -> Option<
     /// The most columns: 64 of 36,449 rows take 1.3 times as long so on one thread, 200 1.8 times.
     const WIDEST: usize = 56;
     let at = loops.iter().position(|level| level.entries)?;
-    let [rows, columns] = fastest_but(loops, at, keys)?;
+    let [rows, columns] = fastest(loops, Some(at), keys)?;
     let (row, column) = (loops[rows], loops[columns]);
     let alone =
         loops.iter().enumerate().all(|(other, level)| other == at || !level.reads_indices());

@@ -140,7 +140,7 @@ impl AddToSlots<'_> {
         } else if lies_along_iterations(tile) {
             convert(row, outer * entries, element, &|run| [0, 0, run]);
             [entries, 1, outer * entries]
-        } else if lies_across(tile) {
+        } else if rows_lie_across(tile) {
             convert(entries, outer * row, element, &|run| [0, run, 0]);
             [row, outer * row, 1]
         } else if lies_in_columns(tile) {
@@ -310,7 +310,7 @@ fn follows_columns(tile: &Tile<'_>) -> bool {
 /// Whether rows follow each other along the outer loop, and there are more iterations than entries: 3 rows
 /// of 1.3M `f16` summed into two that alternate in memory take 24 ms iteration by iteration, and 2.6 entry
 /// by entry.
-fn lies_across(tile: &Tile<'_>) -> bool {
+fn rows_lie_across(tile: &Tile<'_>) -> bool {
     follows_rows(tile) && tile.outer.len > tile.offsets.len()
 }
 

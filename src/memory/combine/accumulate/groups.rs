@@ -22,7 +22,7 @@ pub(super) struct GroupBuffers<'b> {
 }
 
 /// The step in bytes from slot to slot of each loop over lanes.
-type Steps = SmallVec<[isize; 4]>;
+type SlotSteps = SmallVec<[isize; 4]>;
 
 /// A group of lanes, which have slots at the same time.
 pub(super) struct Group<'g> {
@@ -95,7 +95,7 @@ impl Group<'_> {
         &self,
         slots: *mut u8,
         components: &Components,
-        slot_steps: &Steps,
+        slot_steps: &SlotSteps,
     ) -> Result<(), Refused> {
         let SlotPlan { accumulation, accumulator, .. } = self.plan;
         let mut loops: Loops = accumulation.entries().collect();
@@ -128,11 +128,11 @@ impl Group<'_> {
     /// have contiguous slots: 25,776 sums of `bf16` into a transposed 172,863 x 3 took 5.7 ms with
     /// slots in the order of indices, and take 0.2. But if the runs of these were short, and targets
     /// that are near each other make longer ones, they are in the order of those.
-    fn slot_steps(&self) -> (Components, Steps) {
+    fn slot_steps(&self) -> (Components, SlotSteps) {
         /// Fewest slots of a run that is worth a call.
         const RUN: usize = threshold(8, 3);
         let mut components = self.plan.accumulation.components.clone();
-        let mut steps: Steps = self.lane_loops().map(|level| level.step.selected).collect();
+        let mut steps: SlotSteps = self.lane_loops().map(|level| level.step.selected).collect();
         let mut axes: SmallVec<[(usize, &mut isize); 8]> = SmallVec::new();
         axes.extend(components.iter_mut().map(|axis| (axis.len, &mut axis.step)));
         axes.extend(self.lane_loops().map(|level| level.len).zip(&mut steps));

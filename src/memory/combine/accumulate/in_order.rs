@@ -57,8 +57,8 @@ pub(super) fn run(
         return None;
     }
     let loops = accumulation.loops.iter().copied().filter(|level| level.len > 1).collect();
-    let (walk, rest) = Walk::new(loops, accumulation.components.clone(), Order::Selected(0));
-    let one_lane = rest.is_none() && walk.is_nest();
+    let walk = Walk::new(loops, accumulation.components.clone(), Order::Selected(0));
+    let one_lane = walk.rest.is_none() && walk.is_nest();
     if !one_lane || !accumulation.indices.are_sorted(&walk, accumulation.policy) {
         return None;
     }

@@ -186,8 +186,7 @@ impl Accumulation<'_> {
         loops.retain(|level| level.len > 1);
         let refusal = Refusal::new();
         if loops.len() > 1 && iterations(&loops) >= packed::FEWEST {
-            let mut walk = Walk::in_order(loops.clone(), components.clone());
-            walk.base = walk.base.after(1, from);
+            let walk = Walk::in_order(loops.clone(), components.clone()).moved(from);
             if let Some(blocks) = Blocks::of(&walk, &self.indices, Order::Selected(0), |_| 1) {
                 let run = self.run(&walk, (selected, listed, size), kernel, &refusal);
                 // SAFETY: the caller's promise; the blocks were made of this walk and these indices, whose
@@ -199,12 +198,11 @@ impl Accumulation<'_> {
                 return refusal.result();
             }
         }
-        let (walk, rest) = Walk::new(loops, components.clone(), Order::Selected(0));
-        for mut walk in std::iter::once(walk).chain(rest.map(|rest| *rest)) {
-            walk.base = walk.base.after(1, from);
-            let run = self.run(&walk, (selected, listed, size), kernel, &refusal);
-            let sorted = parts > 1 && self.indices.are_sorted(&walk, self.policy);
-            let cut = if sorted { (Cut::Segments, parts) } else { Cut::WHOLE };
+        let walk = Walk::new(loops, components.clone(), Order::Selected(0)).moved(from);
+        for walk in walk.with_rest() {
+            let run = self.run(walk, (selected, listed, size), kernel, &refusal);
+            let sorted = parts > 1 && self.indices.are_sorted(walk, self.policy);
+            let cut = if sorted { (Cut::Segments, parts) } else { Cut::NONE };
             // SAFETY: the caller's promise: loops over two arrays, of which the
             // selected one may be the slots, with the steps of each. Several parts are cut where
             // sorted indices change, so that no two select an element in common (`are_sorted`).

@@ -20,7 +20,7 @@ fn entries_that_are_sorted() {
         let array = ArrayView1::from(ids);
         let component = Component { len: 20, step: 64, at: 0 };
         let components = [component].into_iter().collect();
-        let walk = Walk::new(loops.iter().copied().collect(), components, Order::Selected(0)).0;
+        let walk = Walk::new(loops.iter().copied().collect(), components, Order::Selected(0));
         Indices::of(&array).are_sorted(&walk, policy)
     };
     let (ids, all) = ([0, 0, 3, 5, 5, 9], [entries(6, 4, true)]);
@@ -52,7 +52,7 @@ fn indices_that_are_sorted_are_known_to_be() {
         let step = Offsets { selected: 0, indices: 8, listed: 8 };
         let entries = Loop { len: ids.len(), step, entries: true };
         let components = [Component { len, step: 8, at: 0 }].into_iter().collect();
-        let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected(0)).0;
+        let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected(0));
         Indices::of(&ArrayView1::from(ids)).checked(&walk, alone).map(|indices| indices.sorted)
     };
     let checked = |ids: &[i64], len: usize| {
@@ -91,7 +91,7 @@ fn tuples_checked(ids: &[i64], lens: &[usize]) -> (Option<bool>, bool) {
     let component =
         |(k, &len): (usize, &usize)| Component { len, step: step(k), at: 8 * k as isize };
     let components = lens.iter().enumerate().map(component).collect();
-    let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected(0)).0;
+    let walk = Walk::new([entries].into_iter().collect(), components, Order::Selected(0));
     let array = ArrayView2::from_shape((entries.len, lens.len()), ids).unwrap();
     let policy = Policy::Skip;
     let indices = Indices::of(&array);

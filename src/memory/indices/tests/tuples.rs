@@ -77,7 +77,7 @@ fn tuples_of<I: IndexInteger + Meaning + std::fmt::Debug>(numbers: &[I], axes: &
             listed: list.as_mut_ptr(),
             repeated: false,
             prefetch: Prefetch {
-                lists: (count > 50).then_some(Offsets::ZERO),
+                distance: (count > 50).then_some(Offsets::ZERO),
                 ..Prefetch::NOTHING
             },
         };

@@ -20,7 +20,7 @@ use super::lines::{LINE, lines_in_l1, part_of_l2, sets_apart};
 use super::{Loop, Loops, Order, SortKeys, Tiling, is_transposed, iterations, reach};
 use crate::memory::cpu::of_caches;
 use crate::memory::indices::CHUNK;
-use crate::memory::walk::order::targets;
+use crate::memory::walk::targets;
 use crate::threshold::threshold;
 
 /// The least powers of two that lines are apart which share so few sets that it matters: those that a
@@ -53,11 +53,9 @@ impl Conflict {
         order: Order,
     ) -> Option<Self> {
         let scatters = order.scatters();
-        let untiled = |chosen: &Loop| {
-            let same = |level: &&Loop| level.entries == chosen.entries && level.step == chosen.step;
-            loops.iter().rev().find(same).copied()
-        };
-        let innermost = untiled(chosen.last()?)?;
+        let last = chosen.last()?;
+        let untiled = |level: &&Loop| level.entries == last.entries && level.step == last.step;
+        let innermost = *loops.iter().rev().find(untiled)?;
         if let [.., entries, narrow] = chosen {
             if scatters && innermost.len > narrow.len && uses_lines_apart(entries, narrow, keys) {
                 return Some(Conflict { innermost: *entries, sequence: innermost });
@@ -75,12 +73,10 @@ impl Conflict {
                 && (!few.listed || keys.listed(level) < LINE)
         };
         let longest = loops.iter().filter(in_sequence).max_by_key(|level| level.len);
-        let entries = || {
-            let entries = loops.iter().find(|level| level.entries);
-            let moves = few.stored && !innermost.entries;
-            entries
-                .filter(|level| moves && !is_apart(level, keys, scatters) && are_lanes(level, keys))
-        };
+        let moves = few.stored && !innermost.entries;
+        let lanes =
+            |level: &&Loop| moves && !is_apart(level, keys, scatters) && are_lanes(level, keys);
+        let entries = || loops.iter().find(|level| level.entries).filter(lanes);
         let sequence = *longest.or_else(entries)?;
         Some(Conflict { innermost, sequence })
     }

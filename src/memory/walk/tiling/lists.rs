@@ -5,9 +5,8 @@ use std::ops::RangeInclusive;
 use super::lines::{LINE, part_of_l2, selected_bytes, sets_apart, shares_lines, stays_cached};
 use super::{Tiling, disagree, moves_inside, take_pair};
 use crate::memory::cpu::of_caches;
-use crate::memory::walk::order::{
-    Order, SortKeys, reach, sequential_bytes, sort, sort_by_selected,
-};
+use crate::memory::walk::order::{Order, SortKeys, sort, sort_by_selected};
+use crate::memory::walk::span::{reach, sequential_bytes};
 use crate::memory::walk::{Component, Loop, Loops, iterations};
 use crate::threshold::threshold;
 
