@@ -22,7 +22,7 @@ use super::walk::{Component, Cursor, Loop, Loops, Offsets, merge};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
-use crate::sync::{AtomicBool, Mutex};
+use crate::sync::AtomicBool;
 
 /// The positions that indices select along axes of known lengths.
 ///
@@ -359,13 +359,12 @@ impl Reader<'_> {
         positions: &mut [P],
     ) -> Result<bool, Refused> {
         let parts = parallel::parts(Cost::of_near(positions.len()));
-        let mut shares: SmallVec<[Mutex<&mut [P]>; 4]> = SmallVec::new();
+        let mut shares: SmallVec<[&mut [P]; 4]> = SmallVec::new();
         let parts = if shares.try_reserve(parts).is_ok() { parts } else { 1 };
         let size = positions.len().div_ceil(parts).max(1);
-        shares.extend(positions.chunks_mut(size).map(Mutex::new));
+        shares.extend(positions.chunks_mut(size));
         let (outside, refuse) = (AtomicBool::new(false), self.policy == Policy::Refuse);
-        parallel::run(shares.len(), &|part| {
-            let Ok(mut share) = shares[part].lock() else { return };
+        parallel::run_each(&mut shares, &|part, share| {
             let mut slots: [Slot; CHUNK] = [MaybeUninit::uninit(); CHUNK];
             let mut offsets = Buffer::new(&mut slots);
             let start = Offsets { indices: component.at, ..Offsets::ZERO };
