@@ -94,13 +94,7 @@ fn checked_plan<A>(
         let call = attributes.mode().reading().ok_or(Error::SkipInGather)?;
         return Err(Error::PlanOutOfBounds { plan: Policy::Skip.name(), call: call.name() });
     }
-    attributes.plan(data, indices).map_err(|error| match error {
-        // To skip an index in a gather is to fill its place.
-        Error::PlanOutOfBounds { plan, call } if call == Policy::Skip.name() => {
-            Error::PlanOutOfBounds { plan, call: "fill" }
-        }
-        error => error,
-    })
+    attributes.plan(data, indices)
 }
 
 /// The value that is gathered by indices out of bounds, if there is one.

@@ -119,8 +119,14 @@ impl Positions {
     }
 
     /// Refuses axes of other lengths than the plan was made for, of which `first` is the first, and a
-    /// policy that contradicts the plan's own.
-    pub(crate) fn check(&self, call: Policy, first: usize, lens: &[usize]) -> Result<()> {
+    /// policy, with its names, that contradicts the plan's own. Returns the policy of a plan that is made
+    /// of this one under the other.
+    pub(crate) fn check(
+        &self,
+        (call, name): (Policy, fn(Policy) -> &'static str),
+        first: usize,
+        lens: &[usize],
+    ) -> Result<Policy> {
         let own: SmallVec<[usize; 4]> = match &self.lens {
             Lens::One(len) => smallvec![*len; lens.len()],
             Lens::Each(own) => own.clone(),
@@ -134,15 +140,9 @@ impl Positions {
         }
         let plan = self.policy;
         if plan != Policy::Refuse && call != Policy::Refuse && plan != call {
-            return Err(Error::PlanOutOfBounds { plan: plan.name(), call: call.name() });
+            return Err(Error::PlanOutOfBounds { plan: plan.name(), call: name(call) });
         }
-        Ok(())
-    }
-
-    /// The policy of a plan that is made of this one under another policy, which does not
-    /// [contradict](Self::check) its own.
-    pub(crate) fn policy_in(&self, other: Policy) -> Policy {
-        if self.policy == Policy::Refuse { other } else { self.policy }
+        Ok(if plan == Policy::Refuse { call } else { plan })
     }
 
     /// Whether the indices select along axes of these lengths.
