@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use ndarray::Dimension;
 
-pub(crate) use read::{Reads, fill, read, read_into};
+pub(crate) use read::{Reads, fill, read, read_into, transferred};
 pub(crate) use write::{Writes, fold, write, write_inplace};
 
 use crate::error::{Error, Result};
