@@ -61,10 +61,8 @@ impl Plan {
         data: &[usize],
         indices: &Indices<'_>,
     ) -> Result<Self> {
-        match policy {
-            Some(policy) => self.with(policy, Policy::name_in_gather, data, indices),
-            None => Err(Error::SkipInGather),
-        }
+        let Some(policy) = policy else { return Err(Error::SkipInGather) };
+        self.with(policy, Policy::name_in_gather, data, indices)
     }
 
     /// The indices. If each element has one, and they repeat along all axes after the selected one, with a

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering::Relaxed;
 
 use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn};
 use smallvec::{SmallVec, smallvec};
@@ -17,12 +16,11 @@ pub(super) use listing::Listing;
 use super::alloc::{expect_large_writes, repeated, reserved};
 use super::buffer::{Buffer, Slot};
 use super::indices::{Along, CHUNK, Indices, NOWHERE};
-use super::refused::{Failure, Refused};
+use super::refused::{Failure, Refusal, Refused};
 use super::walk::{Component, Cursor, Loop, Loops, Offsets, merge};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
-use crate::sync::AtomicBool;
 
 /// The positions that indices select along axes of known lengths.
 ///
@@ -330,8 +328,7 @@ impl Reader<'_> {
             })
             .collect();
         merge(&mut loops);
-        let all = count.checked_mul(self.lens.len());
-        let mut positions = allocate(all.ok_or(Error::AllocationFailed { bytes: usize::MAX })?)?;
+        let mut positions = allocate(count.saturating_mul(self.lens.len()))?;
         let mut gaps = false;
         for (number, (&len, positions)) in
             self.lens.iter().zip(positions.chunks_mut(count.max(1))).enumerate()
@@ -363,7 +360,7 @@ impl Reader<'_> {
         let parts = if shares.try_reserve(parts).is_ok() { parts } else { 1 };
         let size = positions.len().div_ceil(parts).max(1);
         shares.extend(positions.chunks_mut(size));
-        let (outside, refuse) = (AtomicBool::new(false), self.policy == Policy::Refuse);
+        let (outside, refuse) = (Refusal::new(), self.policy == Policy::Refuse);
         parallel::run_each(&mut shares, &|part, share| {
             let mut slots: [Slot; CHUNK] = [MaybeUninit::uninit(); CHUNK];
             let mut offsets = Buffer::new(&mut slots);
@@ -371,7 +368,7 @@ impl Reader<'_> {
             let mut cursor = Cursor::new(loops, start, part * size);
             let step = loops.last().map_or(0, |run| run.step.indices);
             let mut done = 0;
-            while done < share.len() && !(refuse && outside.load(Relaxed)) {
+            while done < share.len() && !(refuse && outside.is_set()) {
                 let (at, count) = cursor.take((share.len() - done).min(CHUNK));
                 let lane = self.indices.lane(at.indices, step);
                 offsets.clear();
@@ -384,7 +381,7 @@ impl Reader<'_> {
                     })
                 };
                 if !inside {
-                    outside.store(true, Relaxed);
+                    outside.set();
                 }
                 let slots = &mut share[done..done + count];
                 for (slot, &offset) in slots.iter_mut().zip(offsets.values()) {
@@ -393,8 +390,8 @@ impl Reader<'_> {
                 done += count;
             }
         });
-        let outside = outside.into_inner();
-        if outside && refuse { Err(Refused) } else { Ok(outside) }
+        let inside = outside.result();
+        if refuse { inside.map(|()| false) } else { Ok(inside.is_err()) }
     }
 }
 
