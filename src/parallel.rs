@@ -143,21 +143,29 @@ pub(crate) fn share(whole: usize, parts: usize, part: usize) -> Range<usize> {
 /// ```
 #[inline]
 pub(crate) fn run(parts: usize, run: &(dyn Fn(usize) + Sync)) {
-    match parts {
-        0 => {}
-        1 => run(0),
-        _ if threads() == 1 => (0..parts).for_each(run),
-        _ => halve(0..parts, run),
+    // Any number of `()` takes no memory.
+    run_each(&mut vec![(); parts], &|part, ()| run(part));
+}
+
+/// The same, where each part has something of its own: calls `run` with the part's number and that.
+#[inline]
+pub(crate) fn run_each<T: Send>(owned: &mut [T], run: &(dyn Fn(usize, &mut T) + Sync)) {
+    match owned {
+        [] => {}
+        [one] => run(0, one),
+        _ if threads() == 1 => owned.iter_mut().enumerate().for_each(|(part, own)| run(part, own)),
+        _ => halve(0, owned, run),
     }
 }
 
-/// Calls `run` for a range of parts, whose halves run in parallel.
-fn halve(parts: Range<usize>, run: &(dyn Fn(usize) + Sync)) {
-    if parts.len() == 1 {
-        return run(parts.start);
+/// Calls `run` for the parts from number `first` on, whose halves run in parallel.
+fn halve<T: Send>(first: usize, owned: &mut [T], run: &(dyn Fn(usize, &mut T) + Sync)) {
+    if let [own] = owned {
+        return run(first, own);
     }
-    let middle = parts.start + parts.len() / 2;
-    join(|| halve(parts.start..middle, run), || halve(middle..parts.end, run));
+    let middle = owned.len() / 2;
+    let (left, right) = owned.split_at_mut(middle);
+    join(|| halve(first, left, run), || halve(first + middle, right, run));
 }
 
 /// The number of threads of the current pool; 1 where the system refuses to start threads.

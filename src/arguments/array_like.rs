@@ -4,7 +4,7 @@
 //! type: it follows from the argument. For updates it is a parameter, the element type of the
 //! target, so that `&1` is an update of a target of any numeric type.
 
-use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayView0, ArrayView1, Data, Dimension, Ix0, Ix1};
+use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, Dimension, Ix0, Ix1};
 
 /// A type that can be read as an array: `indices`, and the updates of a fold.
 ///
@@ -43,99 +43,36 @@ pub trait Updates<A> {
     fn updates(&self) -> ArrayView<'_, A, Self::Shape>;
 }
 
-impl<S: Data, D: Dimension> ArrayLike for ArrayBase<S, D> {
-    type Elem = S::Elem;
-    type Dim = D;
+/// Implements both traits for types, given their generic parameters, elements, dimensions, and the
+/// function that makes a view.
+macro_rules! array_like {
+    ($([$($generic:tt)*] $array:ty: $elem:ty, $dim:ty, $view:path;)*) => {$(
+        impl<$($generic)*> ArrayLike for $array {
+            type Elem = $elem;
+            type Dim = $dim;
 
-    #[inline]
-    fn view(&self) -> ArrayView<'_, S::Elem, D> {
-        ArrayRef::view(self)
-    }
+            #[inline]
+            fn view(&self) -> ArrayView<'_, $elem, $dim> {
+                $view(self)
+            }
+        }
+
+        impl<$($generic)*> Updates<$elem> for $array {
+            type Shape = $dim;
+
+            #[inline]
+            fn updates(&self) -> ArrayView<'_, $elem, $dim> {
+                $view(self)
+            }
+        }
+    )*};
 }
-
-impl<S: Data, D: Dimension> Updates<S::Elem> for ArrayBase<S, D> {
-    type Shape = D;
-
-    #[inline]
-    fn updates(&self) -> ArrayView<'_, S::Elem, D> {
-        ArrayLike::view(self)
-    }
-}
-
-impl<T, D: Dimension> ArrayLike for ArrayRef<T, D> {
-    type Elem = T;
-    type Dim = D;
-
-    #[inline]
-    fn view(&self) -> ArrayView<'_, T, D> {
-        ArrayRef::view(self)
-    }
-}
-
-impl<T, D: Dimension> Updates<T> for ArrayRef<T, D> {
-    type Shape = D;
-
-    #[inline]
-    fn updates(&self) -> ArrayView<'_, T, D> {
-        ArrayLike::view(self)
-    }
-}
-
-impl<T> ArrayLike for [T] {
-    type Elem = T;
-    type Dim = Ix1;
-
-    #[inline]
-    fn view(&self) -> ArrayView1<'_, T> {
-        ArrayView1::from(self)
-    }
-}
-
-impl<T> Updates<T> for [T] {
-    type Shape = Ix1;
-
-    #[inline]
-    fn updates(&self) -> ArrayView<'_, T, Ix1> {
-        ArrayLike::view(self)
-    }
-}
-
-impl<T, const N: usize> ArrayLike for [T; N] {
-    type Elem = T;
-    type Dim = Ix1;
-
-    #[inline]
-    fn view(&self) -> ArrayView1<'_, T> {
-        ArrayView1::from(self.as_slice())
-    }
-}
-
-impl<T, const N: usize> Updates<T> for [T; N] {
-    type Shape = Ix1;
-
-    #[inline]
-    fn updates(&self) -> ArrayView<'_, T, Ix1> {
-        ArrayLike::view(self)
-    }
-}
-
-impl<T> ArrayLike for Vec<T> {
-    type Elem = T;
-    type Dim = Ix1;
-
-    #[inline]
-    fn view(&self) -> ArrayView1<'_, T> {
-        ArrayView1::from(self.as_slice())
-    }
-}
-
-impl<T> Updates<T> for Vec<T> {
-    type Shape = Ix1;
-
-    #[inline]
-    fn updates(&self) -> ArrayView<'_, T, Ix1> {
-        ArrayLike::view(self)
-    }
+array_like! {
+    [S: Data, D: Dimension] ArrayBase<S, D>: S::Elem, D, ArrayRef::view;
+    [T, D: Dimension] ArrayRef<T, D>: T, D, ArrayRef::view;
+    [T] [T]: T, Ix1, ArrayView::from;
+    [T, const N: usize] [T; N]: T, Ix1, ArrayView::from;
+    [T] Vec<T>: T, Ix1, ArrayView::from;
 }
 
 impl<L: ArrayLike + ?Sized> ArrayLike for &L {
@@ -158,25 +95,9 @@ impl<A, L: Updates<A> + ?Sized> Updates<A> for &L {
 }
 
 macro_rules! scalars {
-    ($($scalar:ty)*) => {$(
-        impl ArrayLike for $scalar {
-            type Elem = $scalar;
-            type Dim = Ix0;
-
-            #[inline]
-            fn view(&self) -> ArrayView0<'_, $scalar> {
-                ndarray::aview0(self)
-            }
-        }
-        impl Updates<$scalar> for $scalar {
-            type Shape = Ix0;
-
-            #[inline]
-            fn updates(&self) -> ArrayView0<'_, $scalar> {
-                ndarray::aview0(self)
-            }
-        }
-    )*};
+    ($($scalar:ty)*) => {
+        array_like! { $([] $scalar: $scalar, Ix0, ndarray::aview0;)* }
+    };
 }
 scalars!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 bool char);
 #[cfg(feature = "half")]

@@ -141,36 +141,9 @@ macro_rules! one_or_list {
                 (*self).$method()
             }
         })*
-        impl<X: $item> $list for [X] {
-            #[inline]
-            fn count(&self) -> usize {
-                self.len()
-            }
-            #[inline]
-            fn nth(&self, position: usize) -> $value {
-                self[position].$method()
-            }
-        }
-        impl<X: $item, const N: usize> $list for [X; N] {
-            #[inline]
-            fn count(&self) -> usize {
-                N
-            }
-            #[inline]
-            fn nth(&self, position: usize) -> $value {
-                self[position].$method()
-            }
-        }
-        impl<X: $item> $list for Vec<X> {
-            #[inline]
-            fn count(&self) -> usize {
-                self.len()
-            }
-            #[inline]
-            fn nth(&self, position: usize) -> $value {
-                self[position].$method()
-            }
-        }
+        one_or_list!(@list [X: $item] [X]: $list, $method -> $value);
+        one_or_list!(@list [X: $item, const N: usize] [X; N]: $list, $method -> $value);
+        one_or_list!(@list [X: $item] Vec<X>: $list, $method -> $value);
         impl<X: $item, S: Data<Elem = X>, D: Dimension> $list for ArrayBase<S, D> {
             #[inline]
             fn count(&self) -> usize {
@@ -195,6 +168,18 @@ macro_rules! one_or_list {
             #[inline]
             fn nth(&self, position: usize) -> $value {
                 (**self).nth(position)
+            }
+        }
+    };
+    (@list [$($generic:tt)*] $of:ty: $list:ident, $method:ident -> $value:ty) => {
+        impl<$($generic)*> $list for $of {
+            #[inline]
+            fn count(&self) -> usize {
+                self.len()
+            }
+            #[inline]
+            fn nth(&self, position: usize) -> $value {
+                self[position].$method()
             }
         }
     };

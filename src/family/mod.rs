@@ -17,12 +17,12 @@ use std::ops::Range;
 
 use ndarray::Dimension;
 
-pub(crate) use read::{Reads, fill, read, read_into};
+pub(crate) use read::{Reads, fill, read, read_into, transferred};
 pub(crate) use write::{Writes, fold, write, write_inplace};
 
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::memory::{Along, Axes, Indices, Named, Positions};
+use crate::memory::{Along, Axes, Indices, Named};
 
 /// A checked operation: it can fail only by an index out of bounds, or for lack of memory.
 ///
@@ -61,10 +61,8 @@ impl Plan {
         data: &[usize],
         indices: &Indices<'_>,
     ) -> Result<Self> {
-        match policy {
-            Some(policy) => self.with(policy, data, indices),
-            None => Err(Error::SkipInGather),
-        }
+        let Some(policy) = policy else { return Err(Error::SkipInGather) };
+        self.with(policy, Policy::name_in_gather, data, indices)
     }
 
     /// The indices. If each element has one, and they repeat along all axes after the selected one, with a
@@ -78,12 +76,15 @@ impl Plan {
     }
 
     /// This plan with a policy for indices out of bounds, or, if the indices are those of an
-    /// `IndexPlan`, with the policy that follows from both. Refuses a policy that cannot map
-    /// indices onto an empty axis, and an `IndexPlan` for other axes.
+    /// `IndexPlan`, with the policy that follows from both: `Skip` where it has indices that select
+    /// nothing, otherwise `Refuse`, since all are in bounds. Refuses a policy that cannot map indices
+    /// onto an empty axis, an `IndexPlan` for other axes, and one whose own policy contradicts that
+    /// of the call, which an error calls by its `name`.
     #[inline(always)]
     pub(crate) fn with(
         self,
         policy: Policy,
+        name: fn(Policy) -> &'static str,
         data: &[usize],
         indices: &Indices<'_>,
     ) -> Result<Self> {
@@ -94,7 +95,10 @@ impl Plan {
             }
         }
         let policy = match indices.positions() {
-            Some(positions) => effective_policy(policy, data, start..end, positions)?,
+            Some(positions) => {
+                positions.check((policy, name), start, &data[start..end])?;
+                if positions.has_gaps() { Policy::Skip } else { Policy::Refuse }
+            }
             None => policy,
         };
         Ok(Plan { policy, ..self })
@@ -192,19 +196,6 @@ impl Plan {
             Kind::Tuples => self.name_tuples(axes),
         }
     }
-}
-
-/// The policy of a call whose indices are those of an `IndexPlan`: `Skip` where the plan has
-/// indices that select nothing, otherwise `Refuse`, since all are in bounds. Refuses a plan for
-/// other axes, and one whose own policy contradicts that of the call.
-fn effective_policy(
-    call: Policy,
-    data: &[usize],
-    selected: Range<usize>,
-    positions: &Positions,
-) -> Result<Policy> {
-    positions.check(call, selected.start, &data[selected.clone()])?;
-    Ok(if positions.has_gaps() { Policy::Skip } else { Policy::Refuse })
 }
 
 /// The number of batch dimensions, where a negative number has the rank of the indices added;

@@ -9,7 +9,7 @@ use super::work_copy::Arrays;
 use crate::arguments::{Output, OutputArray};
 use crate::error::{Error, Result};
 use crate::index::{OutOfBounds, Policy};
-use crate::memory::{Filled, Indices, Refused, Transfer, check_size, cloned, filled};
+use crate::memory::{Filled, Indices, Refused, Transfer, cloned, filled};
 use crate::parallel;
 
 /// The attributes of a gather.
@@ -36,18 +36,11 @@ where
     let plan = plan.as_ref().map_err(Error::clone)?;
     let shape: O = plan.shape(data.shape(), indices.shape());
     let indices = &plan.of_rows(indices);
-    let fill = fill_value(attributes.mode());
-    if const { mem::needs_drop::<A>() } {
-        check_size::<A>(shape.slice())?;
-        let references = filled(shape, None, |out| {
-            plan.read(&Transfer::references(data, fill, out), indices, false)
-        });
-        cloned(&references?)
-    } else {
-        let copy = plan.copy_of_data(data, || Arrays::of_shape(data, shape.slice(), 1));
-        let data = copy.as_deref().unwrap_or(data);
-        filled(shape, None, |out| plan.read(&Transfer::new(data, fill, out), indices, false))
-    }
+    let copy = plan.copy_of_data(data, || Arrays::of_shape(data, shape.slice(), 1));
+    let data = copy.as_deref().unwrap_or(data);
+    transferred(data, fill_value(attributes.mode()), shape, None, |transfer| {
+        plan.read(&transfer, indices, false)
+    })
 }
 
 /// Gathers the elements that indices select to an array of the caller's.
@@ -94,13 +87,7 @@ fn checked_plan<A>(
         let call = attributes.mode().reading().ok_or(Error::SkipInGather)?;
         return Err(Error::PlanOutOfBounds { plan: Policy::Skip.name(), call: call.name() });
     }
-    attributes.plan(data, indices).map_err(|error| match error {
-        // To skip an index in a gather is to fill its place.
-        Error::PlanOutOfBounds { plan, call } if call == Policy::Skip.name() => {
-            Error::PlanOutOfBounds { plan, call: "fill" }
-        }
-        error => error,
-    })
+    attributes.plan(data, indices)
 }
 
 /// The value that is gathered by indices out of bounds, if there is one.
@@ -109,6 +96,28 @@ fn fill_value<A>(mode: &OutOfBounds<A>) -> Option<&A> {
     match mode {
         OutOfBounds::Fill(value) => Some(value),
         _ => None,
+    }
+}
+
+/// A new array of this shape, with strides as those of [`filled`], which `run` fills by a transfer from
+/// `data`. Elements that need dropping are cloned after that: the transfer is one of references.
+#[inline]
+pub(crate) fn transferred<A, D, O>(
+    data: &ArrayRef<A, D>,
+    fill: Option<&A>,
+    shape: O,
+    strides: Option<&[isize]>,
+    run: impl for<'t, 'id> FnOnce(Transfer<'t, 'id>) -> Result<Filled<'id>>,
+) -> Result<Array<A, O>>
+where
+    A: Clone + Send + Sync,
+    D: Dimension,
+    O: Dimension,
+{
+    if const { mem::needs_drop::<A>() } {
+        cloned(shape, strides, |out| run(Transfer::references(data, fill, out)))
+    } else {
+        filled(shape, strides, |out| run(Transfer::new(data, fill, out)))
     }
 }
 

@@ -36,6 +36,11 @@ impl Policy {
         }
     }
 
+    /// The name in a gather, which skips an index by filling its place.
+    pub(crate) fn name_in_gather(self) -> &'static str {
+        if self == Policy::Skip { "fill" } else { self.name() }
+    }
+
     /// Refuses an axis without elements if the policy maps indices onto it. `indices` is the shape
     /// of the indices: where there are none, no index is mapped.
     #[inline]

@@ -91,14 +91,8 @@ impl OutOfBounds {
         }
     }
 
-    /// The policy of a scatter.
+    /// The policy of a scatter, which skips where a gather cannot.
     pub(crate) fn writing(self) -> Policy {
-        match self {
-            OutOfBounds::Error => Policy::Refuse,
-            OutOfBounds::Fill(never) => match never {},
-            OutOfBounds::Skip => Policy::Skip,
-            OutOfBounds::Clip => Policy::Clip,
-            OutOfBounds::Wrap => Policy::Wrap,
-        }
+        self.reading().unwrap_or(Policy::Skip)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ndarray::{Array1, Dimension, Ix1};
 
-use super::OutOfBounds;
+use super::{OutOfBounds, Policy};
 use crate::arguments::{AsIndices, Hold, HoldIndices};
 use crate::error::{Error, Result};
 use crate::memory::{Indices, Lens, Positions, Viewed};
@@ -176,8 +176,7 @@ impl<D: Dimension> IndexPlan<D> {
         let mut policy = out_of_bounds.writing();
         if let Some(made) = indices.positions() {
             // Its positions stand for indices along the same axes, under its own policy.
-            made.check(policy, 0, lens.as_slice())?;
-            policy = made.policy_in(policy);
+            policy = made.check((policy, Policy::name), 0, lens.as_slice())?;
         }
         let positions = Positions::new(indices, lens, policy)?;
         Ok(IndexPlan { positions: Arc::new(positions), rank: PhantomData })

@@ -19,6 +19,15 @@ pub(crate) fn repeated<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
     Ok(vec)
 }
 
+/// A vector of `len` values that `make` makes.
+pub(super) fn made<T>(len: usize, make: impl Fn() -> Result<T>) -> Result<Vec<T>> {
+    let mut vec = reserved(len)?;
+    for _ in 0..len {
+        vec.push(make()?);
+    }
+    Ok(vec)
+}
+
 /// A vector of `len` zeros: memory that is fresh from the system is zero and need not be written.
 #[allow(unsafe_code)]
 pub(super) fn zeroed(len: usize) -> Result<Vec<u32>> {

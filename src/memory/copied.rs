@@ -1,5 +1,12 @@
 //! Indices and updates that are copied in whole, contiguous, before they are used.
+//!
+//! Among them are those of scatters that lie transposed, as images and volumes in Fortran order. The updates of one
+//! target keep the row-major order of their indices, in which each index and each update of such arrays is read from
+//! a cache line of its own; these lines do not stay cached until they are used again. So if updates may come in any
+//! order, the loops follow the indices in memory. If they may not, those of the two that lie so (updates of plain
+//! types only) are copied in row-major order first.
 
+use super::cpu::LINE;
 use super::gather::copy_plain;
 use super::indices::Indices;
 use super::strided::Strided;
@@ -27,14 +34,14 @@ fn most_bytes(own: &[Loop], width: isize) -> Option<usize> {
 
 /// The array of a walk that is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Copied {
+enum Copied {
     Indices,
     Listed,
 }
 
 impl Copied {
     /// The step of a loop in this array.
-    pub(super) fn step(self, level: &Loop) -> isize {
+    fn step(self, level: &Loop) -> isize {
         match self {
             Copied::Indices => level.step.indices,
             Copied::Listed => level.step.listed,
@@ -47,6 +54,31 @@ impl Copied {
             Copied::Listed => &mut level.step.listed,
         }
     }
+}
+
+/// Whether the innermost of loops over entries, which are all, reads a line for each element of an array in which
+/// another loop reads adjacent ones.
+fn array_lies_across(loops: &[Loop], array: Copied) -> bool {
+    /// The fewest entries that share a cache line.
+    const SHARING: usize = threshold(8, 2);
+    let Some((last, around)) = loops.split_last() else { return false };
+    let step = |level: &Loop| array.step(level).unsigned_abs();
+    let line = threshold(LINE, 4);
+    let near = |level: &Loop| (1..line).contains(&step(level)) && level.len >= SHARING;
+    step(last) >= line && around.iter().any(near)
+}
+
+/// Whether the loops of a walk are all entries of indices or updates that lie across their order.
+pub(super) fn any_lies_across(walk: &Walk) -> bool {
+    /// The fewest entries that are copied.
+    const FEWEST: usize = threshold(4 << 10, 20);
+    walk.loops.len() > 1
+        && walk.components.len() == 1
+        && walk.loops.iter().all(|level| level.entries && level.step.indices != 0)
+        && [Copied::Indices, Copied::Listed]
+            .iter()
+            .any(|array| array_lies_across(&walk.loops, *array))
+        && iterations(&walk.loops) >= FEWEST
 }
 
 /// A contiguous copy of the indices or of the updates of a walk.
@@ -67,12 +99,7 @@ impl Contiguous {
     /// # Safety
     /// The loops do not leave the array, whose elements are plain, in memory that is borrowed.
     #[allow(unsafe_code)]
-    pub(super) unsafe fn of(
-        loops: &[Loop],
-        array: Copied,
-        start: *const u8,
-        size: usize,
-    ) -> Option<Self> {
+    unsafe fn of(loops: &[Loop], array: Copied, start: *const u8, size: usize) -> Option<Self> {
         let own = || loops.iter().filter(|level| array.step(level) != 0);
         let count = own().map(|level| level.len).product::<usize>();
         let distance = |level: &Loop| {
@@ -119,8 +146,34 @@ impl Contiguous {
         Some(copy)
     }
 
+    /// Copies of the indices and of the updates of a walk, of those that lie across its loops, which run over them
+    /// then; an array of which none can be made is used as it is. Updates are copied if they are `plain`.
+    pub(super) fn row_major(
+        loops: &mut Loops,
+        indices: &Indices<'_>,
+        updates: &Strided<'_>,
+        plain: bool,
+    ) -> [Option<Self>; 2] {
+        let mut copy = |array: Copied, start: *const u8, size: usize| {
+            if !array_lies_across(loops, array) {
+                return None;
+            }
+            // SAFETY: the loops are over the axes of the array, with its steps; indices are plain, and updates
+            // where they are copied.
+            #[allow(unsafe_code)]
+            let copy = unsafe { Self::of(loops, array, start, size) }?;
+            copy.redirect(loops);
+            Some(copy)
+        };
+        let of_indices = copy(Copied::Indices, indices.start(), indices.size());
+        let size = updates.layout().size();
+        let of_updates = if plain { copy(Copied::Listed, updates.start(), size) } else { None };
+        merge(loops);
+        [of_indices, of_updates]
+    }
+
     /// Lets the loops that this was made for run over the copy in place of the array.
-    pub(super) fn redirect(&self, loops: &mut Loops) {
+    fn redirect(&self, loops: &mut Loops) {
         let mut step = self.size as isize;
         for level in loops.iter_mut().rev().filter(|level| self.array.step(level) != 0) {
             *self.array.step_mut(level) = step;

@@ -33,7 +33,7 @@ pub(crate) use copy::{Transfer, is_plain};
 pub(crate) use few::Named;
 pub(crate) use indices::IndexKind;
 pub(crate) use indices::{Along, Indices};
-pub(crate) use output::{Filled, check_size, cloned, filled};
+pub(crate) use output::{Filled, cloned, filled};
 pub(crate) use plan::{Lens, Positions, Viewed};
 pub(crate) use refused::{Failure, Refused};
 pub(crate) use roll::inplace::roll_inplace;

@@ -60,11 +60,6 @@ pub(crate) fn filled<T, D: Dimension>(
     made.map(|array| unsafe { array.assume_init() })
 }
 
-/// Refuses a shape that is too large for elements of this type.
-pub(crate) fn check_size<T>(shape: &[usize]) -> Result<()> {
-    checked_len(shape, size_of::<T>()).map(|_| ())
-}
-
 /// A new array none of whose elements is initialised. Separate from [`filled`] so that it is
 /// compiled once for each element type, and not once for each `fill`.
 #[inline(never)]
@@ -84,11 +79,16 @@ fn unwritten<T, D: Dimension>(
     with_layout(elements, shape, row_major, strides)
 }
 
-/// An array of clones of the referenced elements, with the layout of the array of references.
+/// A new array like that of [`filled`], of clones of the elements to which `fill` writes references.
 ///
 /// For elements that need dropping: if a clone panics, the `Vec` drops those made before.
-pub(crate) fn cloned<T: Clone, D: Dimension>(references: &Array<&T, D>) -> Result<Array<T, D>> {
-    let len = checked_len(references.shape(), size_of::<T>())?;
+pub(crate) fn cloned<'t, T: Clone + 't, D: Dimension>(
+    shape: D,
+    strides: Option<&[isize]>,
+    fill: impl for<'id> FnOnce(Fresh<'id, &'t T, D>) -> Result<Filled<'id>>,
+) -> Result<Array<T, D>> {
+    let len = checked_len(shape.slice(), size_of::<T>())?;
+    let references = filled(shape, strides, fill)?;
     let row_major = row_major(&references.raw_dim(), len);
     let mut elements = reserved(len)?;
     match references.as_slice_memory_order() {

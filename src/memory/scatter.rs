@@ -7,13 +7,12 @@
 mod beside;
 mod bins;
 mod reduce;
-mod row_major;
 mod split;
 
 use ndarray::{ArrayRef, Dimension};
 
 use super::combine::{self, Fold, Kernels};
-use super::copied::Contiguous;
+use super::copied::{Contiguous, any_lies_across};
 use super::copy::{Clones, Copier, Way};
 use super::few::{Few, Named};
 use super::indexed::Run;
@@ -22,10 +21,9 @@ use super::packed::Packed;
 use super::refused::{Failure, Refusal, Refused};
 use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
-use super::walk::{Axes, Loop, Order, Walk};
+use super::walk::{Axes, Loop, Order, Walk, merge};
 use crate::index::Policy;
 use crate::reduction::Reduction;
-use row_major::{RowMajor, any_lies_across, run_as_indices_lie};
 use split::run;
 
 /// A scatter whose axes are still to be named.
@@ -138,31 +136,31 @@ impl<'a> Scattering<'a> {
         // Counts and slots are for one target at least.
         assert!(!self.target.layout().is_empty(), "there is nothing to combine");
         assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
-        let (row_major, contiguous);
-        let (mut indices, mut updates) = (*self.indices, self.updates);
-        if any_lies_across(walk) && indices.positions().is_none() {
-            if self.how.takes_any_order(walk) {
-                run_as_indices_lie(&mut walk.loops);
-            } else {
-                row_major = self.row_major_copies(walk);
-                (indices, updates) = (row_major.indices(&indices), row_major.updates(&updates));
-            }
-        }
-        if let Some(copy) = Contiguous::of_indices(walk, &indices, updates.layout().size()) {
-            contiguous = copy;
-            indices = contiguous.indices(&indices);
-        }
+        let [of_indices, of_updates] = self.row_major_copies(walk);
+        let size = self.updates.layout().size();
+        let of_indices = of_indices.or_else(|| Contiguous::of_indices(walk, self.indices, size));
+        let indices = of_indices.as_ref().map_or(*self.indices, |copy| copy.indices(self.indices));
+        let updates = of_updates.as_ref().map_or(self.updates, Contiguous::updates);
         self.run_walk(walk, &indices, updates, policy, untouched)
     }
 
-    /// Copies of indices and updates in the order of the loops of a walk, which then run over them.
-    fn row_major_copies(&self, walk: &mut Walk) -> RowMajor {
+    /// Copies of indices and updates that lie across the loops of a walk, which run over them then, or as the
+    /// indices lie if updates may come in any order.
+    fn row_major_copies(&self, walk: &mut Walk) -> [Option<Contiguous>; 2] {
+        if !any_lies_across(walk) || self.indices.positions().is_some() {
+            return [None, None];
+        }
+        if self.how.takes_any_order(walk) {
+            walk.loops.sort_by_key(|level| std::cmp::Reverse(level.step.indices.unsigned_abs()));
+            merge(&mut walk.loops);
+            return [None, None];
+        }
         let plain = match self.how {
             How::Overwrite(copier) => copier.plain().is_some(),
             How::Reduce { .. } => true,
             How::Fold(_) => false,
         };
-        RowMajor::of(&mut walk.loops, self.indices, &self.updates, plain)
+        Contiguous::row_major(&mut walk.loops, self.indices, &self.updates, plain)
     }
 
     /// Runs the scatter of these updates by these indices over a walk.

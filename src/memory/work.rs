@@ -21,6 +21,10 @@ pub(super) struct WorkMemory {
 #[allow(unsafe_code)]
 unsafe impl Sync for WorkMemory {}
 
+// SAFETY: the memory is its own.
+#[allow(unsafe_code)]
+unsafe impl Send for WorkMemory {}
+
 impl WorkMemory {
     pub(super) fn new(parts: usize, bytes: usize) -> Result<Self> {
         let mut memory: Vec<u128> =

@@ -1,14 +1,12 @@
 //! Runs a roll: the code that is generic over the types of elements and dimensions.
 
-use std::mem;
-
 use ndarray::{Array, ArrayRef, Dimension};
 
 use super::plan;
 use crate::arguments::{IntoAxes, IntoShifts, OutputArray};
 use crate::error::{Error, Result};
-use crate::family::fill;
-use crate::memory::{Filled, Transfer, check_size, cloned, filled, is_plain};
+use crate::family::{fill, transferred};
+use crate::memory::{Transfer, is_plain};
 use crate::threshold::threshold;
 
 /// Returns the rolled array, in the memory order of `data` where `data` is contiguous, else in
@@ -114,21 +112,12 @@ where
     A: Clone + Send + Sync,
     D: Dimension,
 {
-    fn run<'id>(transfer: Transfer<'_, 'id>, shifts: Option<&[usize]>) -> Filled<'id> {
-        match shifts {
+    transferred(data, None, data.raw_dim(), strides, |transfer| {
+        Ok(match shifts {
             Some(shifts) => transfer.roll(shifts),
             None => transfer.copy(),
-        }
-    }
-    let shape = data.raw_dim();
-    if const { mem::needs_drop::<A>() } {
-        check_size::<A>(data.shape())?;
-        let references =
-            filled(shape, strides, |out| Ok(run(Transfer::references(data, None, out), shifts)));
-        cloned(&references?)
-    } else {
-        filled(shape, strides, |out| Ok(run(Transfer::new(data, None, out), shifts)))
-    }
+        })
+    })
 }
 
 #[cfg(test)]

@@ -14,13 +14,11 @@
 //! ```
 
 use std::ops::Range;
-use std::sync::PoisonError;
 
 use crate::error::Result;
-use crate::memory::alloc::{repeated, reserved, zeroed};
+use crate::memory::alloc::{made, repeated, reserved, zeroed};
 use crate::memory::indices::CHUNK;
 use crate::parallel::{self, Cost};
-use crate::sync::Mutex;
 use crate::threshold::threshold;
 
 /// The largest number of bins. Shares are cut between bins of neighbouring targets: few enough
@@ -78,17 +76,13 @@ impl Listing {
                 let (Some(entries), Some(listed)) = slots else { break };
                 let range = (first as u64) << shift..((bin as u64) << shift).min(space as u64);
                 narrowest = narrowest.min(range.end.saturating_sub(range.start) as usize);
-                outputs.push(Mutex::new((range, entries, listed)));
+                outputs.push((range, entries, listed));
                 ends.push(end);
             }
         }
-        parallel::run(outputs.len(), &|share| {
-            if let Ok(mut output) = outputs[share].lock() {
-                let (range, entries, listed) = &mut *output;
-                list(targets, range, entries, listed);
-            }
+        parallel::run_each(&mut outputs, &|_, (range, entries, listed)| {
+            list(targets, range, entries, listed);
         });
-        drop(outputs);
         Ok(Listing { entries, targets: listed, ends, narrowest })
     }
 
@@ -173,13 +167,9 @@ fn bins(space: usize, entries: usize) -> (u32, usize) {
 /// not counted, since their bin (that of `u32::MAX`) may be the last one.
 fn count(targets: &[u32], space: usize, bins: usize, shift: u32) -> Result<Vec<u32>> {
     let parts = parallel::parts_at_once(Cost::of_near(targets.len()));
-    let mut counts = reserved(parts)?;
-    for _ in 0..parts {
-        counts.push(Mutex::new(repeated(0_u32, bins)?));
-    }
-    parallel::run(parts, &|part| {
-        let Ok(mut counts) = counts[part].lock() else { return };
-        let counts: &mut [u32] = &mut counts;
+    let mut counts = made(parts, || repeated(0_u32, bins))?;
+    parallel::run_each(&mut counts, &|part, counts| {
+        let counts = &mut counts[..];
         for &target in &targets[parallel::share(targets.len(), parts, part)] {
             if let Some(count) = counts.get_mut((target >> shift) as usize) {
                 *count += u32::from((target as usize) < space);
@@ -188,7 +178,6 @@ fn count(targets: &[u32], space: usize, bins: usize, shift: u32) -> Result<Vec<u
     });
     let mut sums = repeated(0, bins)?;
     for part in counts {
-        let part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
         sums.iter_mut().zip(part).for_each(|(sum, count)| *sum += count);
     }
     Ok(sums)

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering::Relaxed;
 
 use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn};
 use smallvec::{SmallVec, smallvec};
@@ -17,12 +16,11 @@ pub(super) use listing::Listing;
 use super::alloc::{expect_large_writes, repeated, reserved};
 use super::buffer::{Buffer, Slot};
 use super::indices::{Along, CHUNK, Indices, NOWHERE};
-use super::refused::{Failure, Refused};
+use super::refused::{Failure, Refusal, Refused};
 use super::walk::{Component, Cursor, Loop, Loops, Offsets, merge};
 use crate::error::{Error, Result};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
-use crate::sync::{AtomicBool, Mutex};
 
 /// The positions that indices select along axes of known lengths.
 ///
@@ -119,8 +117,14 @@ impl Positions {
     }
 
     /// Refuses axes of other lengths than the plan was made for, of which `first` is the first, and a
-    /// policy that contradicts the plan's own.
-    pub(crate) fn check(&self, call: Policy, first: usize, lens: &[usize]) -> Result<()> {
+    /// policy, with its names, that contradicts the plan's own. Returns the policy of a plan that is made
+    /// of this one under the other.
+    pub(crate) fn check(
+        &self,
+        (call, name): (Policy, fn(Policy) -> &'static str),
+        first: usize,
+        lens: &[usize],
+    ) -> Result<Policy> {
         let own: SmallVec<[usize; 4]> = match &self.lens {
             Lens::One(len) => smallvec![*len; lens.len()],
             Lens::Each(own) => own.clone(),
@@ -134,15 +138,9 @@ impl Positions {
         }
         let plan = self.policy;
         if plan != Policy::Refuse && call != Policy::Refuse && plan != call {
-            return Err(Error::PlanOutOfBounds { plan: plan.name(), call: call.name() });
+            return Err(Error::PlanOutOfBounds { plan: plan.name(), call: name(call) });
         }
-        Ok(())
-    }
-
-    /// The policy of a plan that is made of this one under another policy, which does not
-    /// [contradict](Self::check) its own.
-    pub(crate) fn policy_in(&self, other: Policy) -> Policy {
-        if self.policy == Policy::Refuse { other } else { self.policy }
+        Ok(if plan == Policy::Refuse { call } else { plan })
     }
 
     /// Whether the indices select along axes of these lengths.
@@ -330,8 +328,7 @@ impl Reader<'_> {
             })
             .collect();
         merge(&mut loops);
-        let all = count.checked_mul(self.lens.len());
-        let mut positions = allocate(all.ok_or(Error::AllocationFailed { bytes: usize::MAX })?)?;
+        let mut positions = allocate(count.saturating_mul(self.lens.len()))?;
         let mut gaps = false;
         for (number, (&len, positions)) in
             self.lens.iter().zip(positions.chunks_mut(count.max(1))).enumerate()
@@ -359,20 +356,19 @@ impl Reader<'_> {
         positions: &mut [P],
     ) -> Result<bool, Refused> {
         let parts = parallel::parts(Cost::of_near(positions.len()));
-        let mut shares: SmallVec<[Mutex<&mut [P]>; 4]> = SmallVec::new();
+        let mut shares: SmallVec<[&mut [P]; 4]> = SmallVec::new();
         let parts = if shares.try_reserve(parts).is_ok() { parts } else { 1 };
         let size = positions.len().div_ceil(parts).max(1);
-        shares.extend(positions.chunks_mut(size).map(Mutex::new));
-        let (outside, refuse) = (AtomicBool::new(false), self.policy == Policy::Refuse);
-        parallel::run(shares.len(), &|part| {
-            let Ok(mut share) = shares[part].lock() else { return };
+        shares.extend(positions.chunks_mut(size));
+        let (outside, refuse) = (Refusal::new(), self.policy == Policy::Refuse);
+        parallel::run_each(&mut shares, &|part, share| {
             let mut slots: [Slot; CHUNK] = [MaybeUninit::uninit(); CHUNK];
             let mut offsets = Buffer::new(&mut slots);
             let start = Offsets { indices: component.at, ..Offsets::ZERO };
             let mut cursor = Cursor::new(loops, start, part * size);
             let step = loops.last().map_or(0, |run| run.step.indices);
             let mut done = 0;
-            while done < share.len() && !(refuse && outside.load(Relaxed)) {
+            while done < share.len() && !(refuse && outside.is_set()) {
                 let (at, count) = cursor.take((share.len() - done).min(CHUNK));
                 let lane = self.indices.lane(at.indices, step);
                 offsets.clear();
@@ -385,7 +381,7 @@ impl Reader<'_> {
                     })
                 };
                 if !inside {
-                    outside.store(true, Relaxed);
+                    outside.set();
                 }
                 let slots = &mut share[done..done + count];
                 for (slot, &offset) in slots.iter_mut().zip(offsets.values()) {
@@ -394,8 +390,8 @@ impl Reader<'_> {
                 done += count;
             }
         });
-        let outside = outside.into_inner();
-        if outside && refuse { Err(Refused) } else { Ok(outside) }
+        let inside = outside.result();
+        if refuse { inside.map(|()| false) } else { Ok(inside.is_err()) }
     }
 }
 

@@ -49,24 +49,22 @@ pub(super) struct Share {
 impl Share {
     pub(super) const ALL: Self = Share { axis_number: usize::MAX, positions: 0..0 };
 
-    /// Into how many parts to cut the axes, at most `parts`, and the number of the axis to cut:
-    /// the outermost axis that has at least `parts` positions, else the longest.
-    pub(super) fn cut(outer_axes: &[RolledAxis], parts: usize) -> (usize, usize) {
+    /// Into how many parts to cut the axes, at most `parts`, and the share of each part: of the
+    /// outermost axis that has at least `parts` positions, else of the longest.
+    pub(super) fn cut(
+        outer_axes: &[RolledAxis],
+        parts: usize,
+    ) -> (usize, impl Fn(usize) -> Self + use<>) {
         let len = |number: &usize| outer_axes[*number].len;
         let long = (0..outer_axes.len()).find(|number| len(number) >= parts);
         let number = long.or_else(|| (0..outer_axes.len()).max_by_key(len));
-        number.map_or((1, usize::MAX), |number| (parts.min(len(&number)), number))
-    }
-
-    /// The share of part number `part`, for the number of parts and the axis number that
-    /// [`cut`](Self::cut) returned.
-    pub(super) fn of(
-        outer_axes: &[RolledAxis],
-        (parts, axis_number): (usize, usize),
-        part: usize,
-    ) -> Self {
-        let len = outer_axes.get(axis_number).map_or(0, |axis| axis.len);
-        Share { axis_number, positions: parallel::share(len, parts, part) }
+        let (len, axis_number) = number.map_or((0, 0), |number| (len(&number), number));
+        let parts = parts.min(len).max(1);
+        let share = move |part| match parts {
+            1 => Self::ALL,
+            _ => Share { axis_number, positions: parallel::share(len, parts, part) },
+        };
+        (parts, share)
     }
 
     /// The positions along the outermost axis, and the share of the axes inside it.

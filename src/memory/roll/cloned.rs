@@ -29,7 +29,7 @@ pub(super) fn run(
     let count: usize = outer_axes.iter().map(|axis| axis.len).product();
     let bytes = count * row.len * transfer.copier.size;
     let parts = parallel::parts(Cost::of_bytes(bytes).plus(Cost::of_near(count)));
-    let cut = Share::cut(outer_axes, parts);
+    let (parts, share) = Share::cut(outer_axes, parts);
     let run = |part: usize| {
         let from = transfer.from.start().wrapping_offset(start.selected);
         let to = transfer.to.start().wrapping_offset(start.listed);
@@ -37,7 +37,7 @@ pub(super) fn run(
             let rows =
                 RolledRows { from, to, count, steps: [axis.from_stride, axis.to_stride], runs };
             // SAFETY: the rows are in bounds of the two arrays, which are borrowed separately,
-            // the destination exclusively, and no other part has these rows (`Share::of`). The
+            // the destination exclusively, and no other part has these rows (`Share::cut`). The
             // kernel is that of the arrays' elements (`kernel`), and the elements of `row` are
             // contiguous (checked by the caller).
             #[allow(unsafe_code)]
@@ -45,7 +45,7 @@ pub(super) fn run(
                 kernel(&rows);
             }
         };
-        for_each_run(outer_axes, &Share::of(outer_axes, cut, part), from, to, &roll);
+        for_each_run(outer_axes, &share(part), from, to, &roll);
     };
-    parallel::run(cut.0, &run);
+    parallel::run(parts, &run);
 }

@@ -36,7 +36,7 @@ pub(super) fn run(
         let to = transfer.to.start().wrapping_offset(start.listed);
         // SAFETY: the rows are in bounds of the two arrays, which are borrowed separately, the
         // destination exclusively; plain elements are initialised bytes; no two parts have the
-        // same row (`Share::of`). Rows that are staged have at most `STAGED_ROW_MAX` bytes (checked
+        // same row (`Share::cut`). Rows that are staged have at most `STAGED_ROW_MAX` bytes (checked
         // here), and so are contiguous along the innermost of the axes outside in the destination
         // (`are_streamed`).
         #[allow(unsafe_code)]
@@ -56,11 +56,8 @@ pub(super) fn run(
         }
     };
     let parts = parallel::parts(Cost::of_bytes(bytes).plus(Cost::of_near(count)));
-    if parts == 1 {
-        return roll(&Share::ALL);
-    }
-    let cut = Share::cut(rolled.axes(), parts);
-    parallel::run(cut.0, &|part| roll(&Share::of(rolled.axes(), cut, part)));
+    let (parts, share) = Share::cut(rolled.axes(), parts);
+    parallel::run(parts, &|part| roll(&share(part)));
 }
 
 /// A roll of contiguous rows on the calling thread, by shuffles where these pay.

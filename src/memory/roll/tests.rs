@@ -94,12 +94,10 @@ fn parts_have_rows_of_their_own() {
             let from: Vec<u8> = (0..stride as usize).map(byte).collect();
             let expected = expected_bytes(&outer_axes, row);
             for parts in [1, 2, 3, 7] {
-                let cut = Share::cut(&outer_axes, parts);
-                assert!((1..=parts).contains(&cut.0), "{cut:?}");
+                let (cut, share) = Share::cut(&outer_axes, parts);
+                assert!((1..=parts).contains(&cut), "{cut}");
                 let mut whole = vec![0; from.len()];
-                for part in 0..cut.0 {
-                    let share =
-                        if cut.0 > 1 { Share::of(&outer_axes, cut, part) } else { Share::ALL };
+                for share in (0..cut).map(share) {
                     let mut to = vec![0; from.len()];
                     // SAFETY: the axes and the row reach each byte of the two vectors once.
                     #[allow(unsafe_code)]
@@ -111,7 +109,7 @@ fn parts_have_rows_of_their_own() {
                         *whole = *to;
                     }
                 }
-                assert_eq!(whole, expected, "{outer_axes:?} {row:?} {cut:?}");
+                assert_eq!(whole, expected, "{outer_axes:?} {row:?} {cut}");
             }
         }
     }

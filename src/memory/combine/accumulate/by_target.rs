@@ -16,7 +16,7 @@ use super::counts::count;
 use super::kinds::Accumulator;
 use super::rows::{Row, Rows};
 use super::{Accumulation, are_small_batches, steps};
-use crate::memory::alloc::{repeated, reserved};
+use crate::memory::alloc::{made, repeated, reserved};
 use crate::memory::combine::apply::elements;
 use crate::memory::combine::kernels::Plain;
 use crate::memory::refused::{Failure, Refusal, Refused};
@@ -122,28 +122,24 @@ impl<'l> RowsByTarget<'l> {
         let cut = updates < 4 * inner && self.row.len / inner >= COLUMNS;
         let touched =
             if iterations > 1 && share_indices(&self.lanes) { updates.min(targets) } else { 0 };
-        let mut lists = reserved(outer)?;
-        for _ in 0..outer {
-            lists.push(Mutex::new(Some(Lists {
+        let mut lists = made(outer, || {
+            Ok(Lists {
                 ends: repeated(0, targets)?,
                 places: repeated(0, updates)?,
                 touched: reserved(touched)?,
                 serves_all_lanes: false,
-            })));
-        }
+            })
+        })?;
         let refusal = Refusal::new();
-        parallel::run(outer, &|part| {
-            // Taken out, so that no lock is held while this thread waits for the inner parts.
-            let taken = lists[part].lock().ok().and_then(|mut lists| lists.take());
-            let Some(mut lists) = taken else { return };
+        parallel::run_each(&mut lists, &|part, lists| {
             let iterations = parallel::share(iterations, outer, part);
             let mut cursor = Cursor::new(&self.lanes, Offsets::ZERO, iterations.start);
             for _ in iterations {
                 let (at, _) = cursor.take(1);
-                if !lists.serves_all_lanes && self.list(&mut lists, at).is_err() {
+                if !lists.serves_all_lanes && self.list(lists, at).is_err() {
                     return refusal.set();
                 }
-                let lists = &lists;
+                let lists = &*lists;
                 parallel::run(inner, &|part| {
                     if cut {
                         let columns = parallel::share(self.row.len, inner, part);

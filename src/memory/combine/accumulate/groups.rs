@@ -1,7 +1,5 @@
 //! Groups of lanes, whose slots are in the caches at the same time.
 
-use std::mem::MaybeUninit;
-
 use smallvec::SmallVec;
 
 use super::adds::{AddToSlots, ClearSlots};
@@ -13,12 +11,11 @@ use crate::memory::tile::Kernel;
 use crate::memory::walk::{Components, Cursor, Loop, Loops, Offsets, iterations, merge};
 use crate::threshold::threshold;
 
-/// The slots of a group, and counts of the updates of its rows.
-pub(super) struct GroupBuffers<'b> {
-    pub(super) slots: &'b mut [MaybeUninit<u128>],
-    pub(super) counts: Vec<u32>,
+/// Counts of the updates of the rows of a group.
+pub(super) struct RowCounts {
+    pub(super) of_rows: Vec<u32>,
     /// The iteration of the loops around the group whose indices have been counted.
-    pub(super) counted: Option<usize>,
+    pub(super) iteration: Option<usize>,
 }
 
 /// The step in bytes from slot to slot of each loop over lanes.
@@ -39,32 +36,32 @@ pub(super) struct Group<'g> {
 }
 
 impl Group<'_> {
-    /// Reduces the updates of these lanes, with buffers for a slot for each of their targets.
-    pub(super) fn run(&self, buffers: &mut GroupBuffers<'_>) -> Result<(), Refused> {
+    /// Reduces the updates of these lanes.
+    ///
+    /// # Safety
+    /// At `slots` is memory for a slot for each of their targets, which nothing else uses.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn run(&self, slots: *mut u8, counts: &mut RowCounts) -> Result<(), Refused> {
         let SlotPlan { accumulation, accumulator, .. } = self.plan;
-        let slots = buffers.slots.as_mut_ptr().cast::<u8>();
         let (components, slot_steps) = self.slot_steps();
-        // SAFETY: `SlotPlan::run` made the buffer for a slot of each target of a group's lanes, and
-        // `slot_steps` numbers those of these lanes without gaps; `each_run` visits positions of the
-        // components and lanes alone, which are those of the target (invariant of `Accumulation`).
-        #[allow(unsafe_code)]
+        // SAFETY: there is a slot for each target (`# Safety`), and `slot_steps` numbers those of these
+        // lanes without gaps; `each_run` visits positions of the components and lanes alone, which are
+        // those of the target (invariant of `Accumulation`).
         self.each_run(&components, &slot_steps, false, &|target, step, slot, len, _| unsafe {
             accumulator.start(target, step, slots.wrapping_add(slot), len);
         });
         // SAFETY: all slots have been started.
-        #[allow(unsafe_code)]
         unsafe {
             self.accumulate(slots, &components, &slot_steps)?;
         }
         if accumulator.divide_row.is_some() {
-            self.count(buffers)?;
+            self.count(counts)?;
         }
         // Of long rows only those with updates are written.
         let all = self.row.len <= SHORT_ROW;
-        let counts = &buffers.counts;
+        let counts = &counts.of_rows;
         if let Some(divide_row) = accumulator.divide_row {
             // SAFETY: as for the start.
-            #[allow(unsafe_code)]
             self.each_run(&components, &slot_steps, true, &|target, step, slot, len, row| unsafe {
                 if counts[row] > 0 {
                     let slots = slots.wrapping_add(slot);
@@ -78,7 +75,6 @@ impl Group<'_> {
         if accumulator.divide_row.is_none() || all {
             // SAFETY: as for the start. A row without updates is what it was started from, and
             // keeps its bits (`NarrowFn`).
-            #[allow(unsafe_code)]
             self.each_run(&components, &slot_steps, false, &|target, step, slot, len, _| unsafe {
                 accumulator.finish(slots.wrapping_add(slot), target, step, len, accumulation.init);
             });
@@ -202,11 +198,11 @@ impl Group<'_> {
     }
 
     /// Counts the updates of each row, unless the group before had the same indices.
-    fn count(&self, buffers: &mut GroupBuffers<'_>) -> Result<(), Refused> {
-        if buffers.counted == Some(self.iteration) {
+    fn count(&self, counts: &mut RowCounts) -> Result<(), Refused> {
+        if counts.iteration == Some(self.iteration) {
             return Ok(());
         }
-        buffers.counts.fill(0);
+        counts.of_rows.fill(0);
         let (components, _) = steps(self.plan.accumulation.components, size_of::<u32>(), 1);
         let mut loops: Loops = self.plan.accumulation.entries().collect();
         for level in &mut loops {
@@ -215,7 +211,7 @@ impl Group<'_> {
         let from = Offsets { indices: self.at.indices, ..Offsets::ZERO };
         let one = 1_u32;
         let arrays =
-            (buffers.counts.as_mut_ptr().cast(), (&raw const one).cast(), size_of::<u32>());
+            (counts.of_rows.as_mut_ptr().cast(), (&raw const one).cast(), size_of::<u32>());
         // SAFETY: the loops are those over the updates of a lane, with the steps
         // of counts in the place of the target's; all updates are the one value `one`,
         // since their step is 0.
@@ -223,7 +219,7 @@ impl Group<'_> {
         unsafe {
             self.plan.accumulation.walk(loops, &components, from, arrays, &Plain(count), 1)?;
         }
-        buffers.counted = Some(self.iteration);
+        counts.iteration = Some(self.iteration);
         Ok(())
     }
 }

@@ -42,7 +42,7 @@ pub(in crate::memory) use self::bits::Dense;
 use self::by_target::RowsByTarget;
 pub(in crate::memory) use self::counts::{Counts, Divide, SetCounted};
 pub(in crate::memory) use self::few::accumulate_few;
-use self::groups::{Group, GroupBuffers};
+use self::groups::{Group, RowCounts};
 pub(crate) use self::integers::significant;
 #[cfg(feature = "half")]
 pub(crate) use self::kinds::half;
@@ -51,9 +51,9 @@ pub(crate) use self::kinds::{
     AccumulatorOf, Quotients, Significant, large_integer, running, small_integer,
 };
 use super::{HAS_KERNELS, Kernels};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::index::Policy;
-use crate::memory::alloc::{expect_large_writes, repeated, reserved};
+use crate::memory::alloc::{made, repeated};
 use crate::memory::cpu::of_caches;
 use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::Indices;
@@ -64,9 +64,9 @@ use crate::memory::walk::{
     Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, is_inside, iterations, merge,
     targets,
 };
+use crate::memory::work::WorkMemory;
 use crate::parallel::{self, Cost};
 use crate::reduction::Reduction;
-use crate::sync::Mutex;
 use crate::threshold::threshold;
 
 /// Bytes of the slots of a group of lanes, at most, where one lane is reduced after
@@ -213,18 +213,6 @@ impl Accumulation<'_> {
         }
         refusal.result()
     }
-}
-
-/// Memory for slots, aligned for slots of any type: the capacity of an empty vector.
-type SlotBuffer = Vec<u128>;
-
-/// Reserves memory for `slots` slots of `size` bytes; `None` is a number that overflowed.
-fn slot_buffer(slots: Option<usize>, size: usize) -> Result<SlotBuffer> {
-    let bytes = slots.and_then(|slots| slots.checked_mul(size));
-    let bytes = bytes.ok_or(Error::AllocationFailed { bytes: usize::MAX })?;
-    let mut buffer: SlotBuffer = reserved(bytes.div_ceil(size_of::<u128>()))?;
-    expect_large_writes(buffer.as_mut_ptr().cast(), bytes);
-    Ok(buffer)
 }
 
 /// Runs the reduction. Where an index is refused, some targets may have been written.
@@ -421,29 +409,21 @@ impl SlotPlan<'_> {
         // One allocation for all parts: with one each, glibc returns the memory to the system when
         // the call ends, and its pages are mapped anew in the next. 1175 rows of 465 `f16` take
         // 1150 µs on two threads so, and 170 with one allocation.
-        let bytes = (cuts.lanes.checked_mul(self.accumulator.slot))
-            .and_then(|bytes| targets.checked_mul(bytes));
-        let len = bytes.map_or(usize::MAX, |bytes| bytes.div_ceil(size_of::<u128>()).max(1));
-        let mut memory = slot_buffer(len.checked_mul(parts), size_of::<u128>())?;
-        let mut buffers = reserved(parts)?;
-        for slots in memory.spare_capacity_mut().chunks_mut(len).take(parts) {
-            buffers.push(Mutex::new(Some(GroupBuffers {
-                slots,
-                counts: repeated(
-                    0,
-                    if self.accumulator.divide_row.is_some() { targets } else { 0 },
-                )?,
-                counted: None,
-            })));
-        }
+        let bytes = cuts.lanes.saturating_mul(self.accumulator.slot).saturating_mul(targets);
+        // A multiple of the alignment, so that all buffers have it.
+        let bytes = bytes.div_ceil(align_of::<u128>()).saturating_mul(align_of::<u128>());
+        let slots = WorkMemory::new(parts, bytes)?;
+        let counted = if self.accumulator.divide_row.is_some() { targets } else { 0 };
+        let mut counts =
+            made(parts, || Ok(RowCounts { of_rows: repeated(0, counted)?, iteration: None }))?;
         let refusal = Refusal::new();
-        parallel::run(parts, &|part| {
-            // Taken out, so that no lock is held while a group waits for its parts.
-            let taken = buffers[part].lock().ok().and_then(|mut buffers| buffers.take());
-            let Some(mut buffers) = taken else { return };
+        parallel::run_each(&mut counts, &|part, counts| {
             for number in parallel::share(groups, parts, part) {
                 let group = self.group(&cuts, number, within);
-                if group.run(&mut buffers).is_err() {
+                // SAFETY: this part alone uses its buffer, of a slot for each target of the most lanes of a group.
+                #[allow(unsafe_code)]
+                let done = unsafe { group.run(slots.of(part), counts) };
+                if done.is_err() {
                     return refusal.set();
                 }
             }

@@ -9,7 +9,7 @@ use super::singles::Marks;
 use super::touched::{Touched, TouchedBuffers, is_apart};
 use super::{Accumulation, SHORT_ROW};
 use crate::error::Result;
-use crate::memory::alloc::reserved;
+use crate::memory::alloc::{made, reserved};
 use crate::memory::combine::kernels::Once;
 use crate::memory::refused::{Failure, Refusal, Refused};
 use crate::memory::tile::{Kernel, Places, Tile};
@@ -303,13 +303,9 @@ impl<'s> Sparse<'s> {
         let batches = beside.len.div_ceil(batch);
         let units = iterations(&self.lanes) * batches * pieces * shares;
         let span = highest.wrapping_sub(lowest) as usize + 1;
-        let mut buffers = reserved(parts)?;
-        for _ in 0..parts {
-            buffers.push(Mutex::new(self.buffers::<K>(lowest, bits)?));
-        }
+        let mut buffers = made(parts, || self.buffers::<K>(lowest, bits))?;
         let refusal = Refusal::new();
-        parallel::run(parts, &|part| {
-            let Ok(mut buffers) = buffers[part].lock() else { return };
+        parallel::run_each(&mut buffers, &|part, buffers| {
             let units = parallel::share(units, parts, part);
             for unit in units {
                 let (unit, share) = (unit / shares, unit % shares);
@@ -328,13 +324,13 @@ impl<'s> Sparse<'s> {
                     None if self.collect(at, lanes, &mut buffers.collect).is_err() => {
                         return refusal.set();
                     }
-                    None => self.sort(&mut buffers),
+                    None => self.sort(buffers),
                 };
                 buffers.sorted = whole.then_some((at.indices, singles));
                 if refusal.is_set() {
                     return;
                 }
-                self.reduce_lanes(at.after(piece.start, row.step), row, singles, &mut buffers);
+                self.reduce_lanes(at.after(piece.start, row.step), row, singles, buffers);
             }
         });
         Ok(refusal.result()?)

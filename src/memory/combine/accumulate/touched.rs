@@ -2,12 +2,13 @@
 
 use super::adds::{AddToSlots, ClearSlots};
 use super::kinds::Accumulator;
-use super::{Accumulation, NEAR, SHORT_ROW, SlotBuffer, separate_slot_bytes, slot_buffer};
+use super::{Accumulation, NEAR, SHORT_ROW, separate_slot_bytes};
 use crate::error::Result;
 use crate::memory::alloc::reserved;
 use crate::memory::copy::Copier;
 use crate::memory::tile::{Kernel, Places, Steps, Tile};
 use crate::memory::walk::{Loop, Offsets, is_far, is_inside};
+use crate::memory::work::WorkMemory;
 use crate::threshold::threshold;
 
 /// The most updates that are added at once, and the most targets that have slots at a time.
@@ -23,8 +24,8 @@ pub(super) struct TouchedBuffers {
     slot_offsets: Vec<isize>,
     places: Vec<isize>,
     /// Slots of the targets, and elements that short rows of targets hold.
-    slots: SlotBuffer,
-    held: SlotBuffer,
+    slots: WorkMemory,
+    held: WorkMemory,
     /// Whether rows are short, even the longest, so that their elements are held.
     short: bool,
     max_targets: usize,
@@ -35,13 +36,14 @@ impl TouchedBuffers {
     pub(super) fn new(accumulator: &Accumulator, updates: usize, row: usize) -> Result<Self> {
         let (most, slots) = (updates.min(MOST), row.saturating_mul(accumulator.slot).max(1));
         let max_targets = (separate_slot_bytes() / slots).clamp(1, most.max(1));
-        let (elements, short) = (max_targets.checked_mul(row), row <= SHORT_ROW);
+        let (elements, short) = (max_targets.saturating_mul(row), row <= SHORT_ROW);
+        let held = if short { elements } else { 0 };
         Ok(TouchedBuffers {
             targets: reserved(max_targets)?,
             slot_offsets: reserved(most)?,
             places: reserved(most)?,
-            slots: slot_buffer(elements, accumulator.slot)?,
-            held: slot_buffer(if short { elements } else { Some(0) }, accumulator.element)?,
+            slots: WorkMemory::new(1, elements.saturating_mul(accumulator.slot))?,
+            held: WorkMemory::new(1, held.saturating_mul(accumulator.element))?,
             short,
             max_targets,
         })
@@ -235,9 +237,8 @@ impl<'t> Touched<'t> {
     }
 
     /// The addresses of the slots, and of the elements of short rows.
-    fn memory(&mut self) -> (*mut u8, *mut u8) {
-        let TouchedBuffers { slots, held, .. } = &mut *self.buffers;
-        (slots.as_mut_ptr().cast(), held.as_mut_ptr().cast())
+    fn memory(&self) -> (*mut u8, *mut u8) {
+        (self.buffers.slots.of(0), self.buffers.held.of(0))
     }
 
     /// The numbers and addresses of the targets from number `start` on.
