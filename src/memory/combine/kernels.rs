@@ -182,18 +182,6 @@ impl Once {
     }
 }
 
-/// A kernel that is one function.
-pub(in crate::memory) struct Plain(pub(in crate::memory) TileFn);
-
-#[allow(unsafe_code)]
-impl Kernel for Plain {
-    #[inline]
-    unsafe fn run(&self, tile: &Tile<'_>) {
-        // SAFETY: the caller's promise.
-        unsafe { (self.0)(tile) }
-    }
-}
-
 /// Combines updates with targets of their type, in which the reduction accumulates.
 #[derive(Clone, Copy)]
 pub(in crate::memory) struct Narrow {
@@ -280,7 +268,7 @@ macro_rules! singly {
 }
 
 /// [`Kernels::narrow`] of elements of type `A`.
-fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
+pub(in crate::memory) fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
     /// [`Single::waits`]: 1M `f32` sums in 100,000, sorted, take 0.95 ms combined first and 0.6 one
     /// by one, in 1000 0.6 and 2.7.
     const WAITS: Option<[usize; 2]> = Some([19, 20]);

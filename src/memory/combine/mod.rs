@@ -19,6 +19,7 @@ pub(crate) use accumulate::{
 };
 pub(super) use apply::{Set, assign, ignore};
 pub(super) use fold::Fold;
+pub(super) use kernels::narrow;
 pub(crate) use kernels::{Kernels, Twin};
 pub(super) use transposed::{run_transposed, transposes_updates};
 

@@ -10,7 +10,7 @@ use crate::memory::copy::Copier;
 use crate::memory::refused::{Failure, Refused};
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{Components, Loop, Order, Walk, iterations_over_entries, with_rest};
-use crate::reduction::{self, Reduction};
+use crate::reduction::Reduction;
 use crate::threshold::threshold;
 
 /// Whether targets have so many updates that each is better set once, by its count, than by each update.
@@ -158,8 +158,7 @@ impl<'p> Pass<'p> {
         let update = 1_u32;
         let arrays = (slots, (&raw const update).cast());
         let indices = (Some(self.indices), self.policy);
-        let kernels = reduction::of::<u32>(Reduction::Sum).ok().flatten().expect(HAS_KERNELS);
-        let kernel = kernels.narrow(Reduction::Sum).expect(HAS_KERNELS);
+        let kernel = combine::narrow::<u32>(Reduction::Sum).expect(HAS_KERNELS);
         // SAFETY: the loops are those over the target, but with the strides of the counts in
         // place of the target's (`Counts::loops`), the counts are borrowed exclusively, and
         // all steps in the updates are 0, so that one value serves as all of them.

@@ -5,9 +5,7 @@ use std::mem::MaybeUninit;
 use smallvec::SmallVec;
 
 use super::adds::{AddToSlots, ClearSlots};
-use super::counts::count;
 use super::{NEAR, SHORT_ROW, SlotPlan, steps};
-use crate::memory::combine::kernels::Plain;
 use crate::memory::refused::Refused;
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{Components, Cursor, Loop, Loops, Offsets, iterations, merge};
@@ -206,23 +204,7 @@ impl Group<'_> {
         if buffers.counted == Some(self.iteration) {
             return Ok(());
         }
-        buffers.counts.fill(0);
-        let (components, _) = steps(self.plan.accumulation.components, size_of::<u32>(), 1);
-        let mut loops: Loops = self.plan.accumulation.entries().collect();
-        for level in &mut loops {
-            level.step.listed = 0;
-        }
-        let from = Offsets { indices: self.at.indices, ..Offsets::ZERO };
-        let one = 1_u32;
-        let arrays =
-            (buffers.counts.as_mut_ptr().cast(), (&raw const one).cast(), size_of::<u32>());
-        // SAFETY: the loops are those over the updates of a lane, with the steps
-        // of counts in the place of the target's; all updates are the one value `one`,
-        // since their step is 0.
-        #[allow(unsafe_code)]
-        unsafe {
-            self.plan.accumulation.walk(loops, &components, from, arrays, &Plain(count), 1)?;
-        }
+        self.plan.accumulation.count(&mut buffers.counts, self.at.indices)?;
         buffers.counted = Some(self.iteration);
         Ok(())
     }
