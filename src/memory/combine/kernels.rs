@@ -22,8 +22,12 @@ pub struct Kernels {
     narrow: fn(Reduction) -> Option<Narrow>,
     start: fn(Reduction) -> Option<Set>,
     accumulator: AccumulatorOf,
-    significant: Option<Significant>,
-    quotients: Option<Quotients>,
+    /// The function that finds how many bits the integers of an array need, where that decides in
+    /// which slots a mean accumulates.
+    pub(in crate::memory) significant: Option<Significant>,
+    /// The functions that divide sums by their counts, where means are sums of the element type that
+    /// are divided.
+    pub(in crate::memory) quotients: Option<Quotients>,
 }
 
 /// A type whose values may be read as values of `A`, and `A`'s as its own.
@@ -86,84 +90,84 @@ impl Kernels {
         (self.supports)(reduction)
     }
 
+    /// Whether updates are accumulated beside their targets, in another type.
+    pub(crate) fn need_accumulator(&'static self, reduction: Reduction) -> bool {
+        let reducer = Reducer { kernels: self, reduction, init: true };
+        match reduction {
+            Reduction::Mean => self.quotients.is_none(),
+            _ => reducer.has_slots() || reducer.narrow().is_none(),
+        }
+    }
+}
+
+/// A reduction of elements of one type.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reducer {
+    pub(crate) kernels: &'static Kernels,
+    pub(crate) reduction: Reduction,
+    /// Whether the value that a target holds takes part.
+    pub(crate) init: bool,
+}
+
+impl Reducer {
     /// The kernel that combines updates with their targets, where the element type itself is what
     /// the reduction accumulates in.
-    pub(in crate::memory) fn narrow(&self, reduction: Reduction) -> Option<Narrow> {
-        (self.narrow)(reduction)
+    #[inline]
+    pub(in crate::memory) fn narrow(&self) -> Option<Narrow> {
+        (self.kernels.narrow)(self.reduction)
     }
 
     /// How targets are combined with their updates where no target has two of them, for reductions
-    /// that accumulate beside their targets otherwise; `init` is whether the value that a target holds
-    /// takes part.
-    pub(in crate::memory) fn once(&self, reduction: Reduction, init: bool) -> Option<Once> {
-        // The mean of a single value is its sum.
-        let reduction =
-            if reduction == Reduction::Mean && !init { Reduction::Sum } else { reduction };
-        let OnceRun { run, cost_factor } = self.accumulator_of_singles(reduction)?.once?;
+    /// that accumulate beside their targets otherwise.
+    pub(in crate::memory) fn once(&self) -> Option<Once> {
+        let reducer = match self.reduction {
+            // The mean of a single value is its sum.
+            Reduction::Mean if !self.init => Reducer { reduction: Reduction::Sum, ..*self },
+            _ => *self,
+        };
+        let OnceRun { run, cost_factor } = reducer.accumulator_of_singles()?.once?;
         let combine = Narrow { run, planned: None, single: None, any_order: None, cost_factor };
-        Some(Once { start: self.start(reduction).filter(|_| !init), combine })
+        Some(Once { start: reducer.start(), combine })
     }
 
-    /// The kernel that writes the identity of the reduction to each selected element, for
-    /// reductions in which the value that a target holds takes no part.
-    pub(in crate::memory) fn start(&self, reduction: Reduction) -> Option<Set> {
-        (self.start)(reduction)
+    /// The kernel that writes the identity of the reduction to each selected element, if the value that a
+    /// target holds takes no part.
+    #[inline]
+    pub(in crate::memory) fn start(&self) -> Option<Set> {
+        if self.init { None } else { (self.kernels.start)(self.reduction) }
     }
 
     /// How the reduction accumulates in slots beside the targets, if it does.
-    pub(in crate::memory) fn accumulator(
-        &self,
-        reduction: Reduction,
-        extent: Extent,
-    ) -> Option<Accumulator> {
-        (self.accumulator)(reduction, extent)
+    #[inline]
+    pub(in crate::memory) fn accumulator(&self, extent: Extent) -> Option<Accumulator> {
+        (self.kernels.accumulator)(self.reduction, extent)
     }
 
     /// [`accumulator`](Self::accumulator) for single elements, with few updates for each.
-    fn accumulator_of_singles(&self, reduction: Reduction) -> Option<Accumulator> {
-        self.accumulator(reduction, Extent { updates: 1, rows: false, bits: 0 })
+    fn accumulator_of_singles(&self) -> Option<Accumulator> {
+        self.accumulator(Extent { updates: 1, rows: false, bits: 0 })
     }
 
     /// The size of a slot for single elements in bytes, with few updates for each; 0 if the reduction
     /// has none.
-    pub(in crate::memory) fn slot_size(&self, reduction: Reduction) -> usize {
-        self.accumulator_of_singles(reduction).map_or(0, |accumulator| accumulator.slot)
+    pub(in crate::memory) fn slot_size(&self) -> usize {
+        self.accumulator_of_singles().map_or(0, |accumulator| accumulator.slot)
     }
 
     /// Whether the updates of a target may come in any order, which gives the same bits.
-    pub(in crate::memory) fn takes_any_order(&self, reduction: Reduction) -> bool {
-        self.narrow(reduction).is_some_and(|kernel| kernel.any_order.is_some())
+    pub(in crate::memory) fn takes_any_order(&self) -> bool {
+        self.narrow().is_some_and(|kernel| kernel.any_order.is_some())
     }
 
     /// Whether single elements need no slots where the updates of each target follow each other.
-    pub(in crate::memory) fn uses_order(&self, reduction: Reduction) -> bool {
-        self.accumulator_of_singles(reduction).is_some_and(|accumulator| accumulator.uses_order())
+    pub(in crate::memory) fn uses_order(&self) -> bool {
+        self.accumulator_of_singles().is_some_and(|accumulator| accumulator.uses_order())
     }
 
     /// Whether single elements can be accumulated in slots, even if the element type itself serves
     /// as for minima and maxima of half precision.
-    pub(in crate::memory) fn has_slots(&self, reduction: Reduction) -> bool {
-        self.slot_size(reduction) > 0
-    }
-
-    /// Whether updates are accumulated beside their targets, in another type.
-    pub(crate) fn need_accumulator(&self, reduction: Reduction) -> bool {
-        match reduction {
-            Reduction::Mean => self.quotients.is_none(),
-            _ => self.has_slots(reduction) || self.narrow(reduction).is_none(),
-        }
-    }
-
-    /// The function that finds how many bits the integers of an array need, where that decides in
-    /// which slots a mean accumulates.
-    pub(in crate::memory) fn significant(&self) -> Option<Significant> {
-        self.significant
-    }
-
-    /// The functions that divide sums by their counts, where means are sums of the element type that
-    /// are divided.
-    pub(in crate::memory) fn quotients(&self) -> Option<Quotients> {
-        self.quotients
+    pub(in crate::memory) fn has_slots(&self) -> bool {
+        self.slot_size() > 0
     }
 }
 
@@ -267,7 +271,7 @@ macro_rules! singly {
     }};
 }
 
-/// [`Kernels::narrow`] of elements of type `A`.
+/// [`Reducer::narrow`] of elements of type `A`.
 pub(in crate::memory) fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<Narrow> {
     /// [`Single::waits`]: 1M `f32` sums in 100,000, sorted, take 0.95 ms combined first and 0.6 one
     /// by one, in 1000 0.6 and 2.7.

@@ -5,7 +5,7 @@ use super::beside::{beside, is_sparse, means_in_place};
 use super::split::run;
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::memory::combine::{self, Divide, HAS_KERNELS, Kernels, Quotients, Set, SetCounted};
+use crate::memory::combine::{self, Divide, HAS_KERNELS, Quotients, Reducer, Set, SetCounted};
 use crate::memory::copy::Copier;
 use crate::memory::refused::{Failure, Refused};
 use crate::memory::tile::Kernel;
@@ -29,28 +29,20 @@ fn countable(entries: usize) -> Result<()> {
 
 impl<'p> Pass<'p> {
     /// Reduces updates with their targets: in the target itself, or in buffers of the reduction's own.
-    pub(super) fn reduce(
-        &self,
-        walk: &mut Walk,
-        kernels: &Kernels,
-        reduction: Reduction,
-        init: bool,
-    ) -> Result<(), Failure> {
+    pub(super) fn reduce(&self, walk: &mut Walk, reducer: Reducer) -> Result<(), Failure> {
         let size = self.updates.layout().size();
-        match (kernels.narrow(reduction), kernels.quotients()) {
-            (Some(narrow), _)
-                if !beside(walk, kernels, reduction) || self.scattering.resolves_first(walk) =>
-            {
-                match kernels.start(reduction).filter(|_| !init) {
+        match (reducer.narrow(), reducer.kernels.quotients) {
+            (Some(narrow), _) if !beside(walk, reducer) || self.scattering.resolves_first(walk) => {
+                match reducer.start() {
                     Some(start) => self.reduce_from(walk, start, &narrow)?,
                     None => self.run(walk, &[&narrow])?,
                 }
                 Ok(())
             }
-            (None, Some(quotients)) if means_in_place(walk, kernels, size) => {
-                self.mean_in_place(walk, kernels, quotients, init)
+            (None, Some(quotients)) if means_in_place(walk, reducer, size) => {
+                self.mean_in_place(walk, reducer, quotients)
             }
-            _ => self.accumulate(walk, kernels, reduction, init),
+            _ => self.accumulate(walk, reducer),
         }
     }
 
@@ -64,22 +56,21 @@ impl<'p> Pass<'p> {
     fn mean_in_place(
         &self,
         walk: &mut Walk,
-        kernels: &Kernels,
+        reducer: Reducer,
         quotients: Quotients,
-        init: bool,
     ) -> Result<(), Failure> {
-        let start = kernels.start(Reduction::Sum).expect(HAS_KERNELS);
-        let add = kernels.narrow(Reduction::Sum).expect(HAS_KERNELS);
+        let sum = Reducer { reduction: Reduction::Sum, ..reducer };
+        let add = sum.narrow().expect(HAS_KERNELS);
         let counts = self.counts(walk)?;
         let size = self.scattering.target.layout().size();
-        match init {
-            true => self.run(walk, &[&add])?,
-            false => self.run_from(walk, start, &add, sets_once(walk).then_some(&counts))?,
+        match sum.start() {
+            None => self.run(walk, &[&add])?,
+            Some(start) => self.run_from(walk, start, &add, sets_once(walk).then_some(&counts))?,
         }
         // SAFETY: the kernel is for the elements of the target and `u32` counts.
         #[allow(unsafe_code)]
         unsafe {
-            self.run_counted(&counts, &Divide { quotients, size, init });
+            self.run_counted(&counts, &Divide { quotients, size, init: reducer.init });
         }
         Ok(())
     }
@@ -189,15 +180,9 @@ impl<'p> Pass<'p> {
 
     /// Reductions that accumulate in buffers of their own and then write the target; in the target
     /// itself where no target has two updates.
-    fn accumulate(
-        &self,
-        walk: &mut Walk,
-        kernels: &Kernels,
-        reduction: Reduction,
-        init: bool,
-    ) -> Result<(), Failure> {
+    fn accumulate(&self, walk: &mut Walk, reducer: Reducer) -> Result<(), Failure> {
         countable(iterations_over_entries(&walk.loops))?;
-        if let Some(once) = kernels.once(reduction, init) {
+        if let Some(once) = reducer.once() {
             if self.is_once(walk) {
                 return Ok(self.run(walk, &once.kernels())?);
             }
@@ -221,9 +206,7 @@ impl<'p> Pass<'p> {
             loops: &walk.loops,
             components: &walk.components,
             sparse: is_sparse(walk, scattering.target.layout().size(), true),
-            kernels,
-            reduction,
-            init,
+            reducer,
             dense,
         })
     }

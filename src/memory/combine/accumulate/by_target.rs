@@ -199,7 +199,7 @@ impl<'l> RowsByTarget<'l> {
                 places: &lists.places[updates.start..],
                 count: updates.len(),
                 len,
-                init: accumulation.init,
+                init: accumulation.reducer.init,
             };
             // SAFETY: the row of a target and the rows of its updates, or the same columns of each,
             // which the invariant describes; the target, or these columns of it, is this part's.

@@ -40,6 +40,7 @@ impl Group<'_> {
     /// Reduces the updates of these lanes, with buffers for a slot for each of their targets.
     pub(super) fn run(&self, buffers: &mut GroupBuffers<'_>) -> Result<(), Refused> {
         let SlotPlan { accumulation, accumulator, .. } = self.plan;
+        let init = accumulation.reducer.init;
         let slots = buffers.slots.as_mut_ptr().cast::<u8>();
         let (components, slot_steps) = self.slot_steps();
         // SAFETY: `SlotPlan::run` made the buffer for a slot of each target of a group's lanes, and
@@ -66,9 +67,9 @@ impl Group<'_> {
             self.each_run(&components, &slot_steps, true, &|target, step, slot, len, row| unsafe {
                 if counts[row] > 0 {
                     let slots = slots.wrapping_add(slot);
-                    divide_row(slots, len, counts[row] + u32::from(accumulation.init));
+                    divide_row(slots, len, counts[row] + u32::from(init));
                     if !all {
-                        accumulator.finish(slots, target, step, len, accumulation.init);
+                        accumulator.finish(slots, target, step, len, init);
                     }
                 }
             });
@@ -78,7 +79,7 @@ impl Group<'_> {
             // keeps its bits (`NarrowFn`).
             #[allow(unsafe_code)]
             self.each_run(&components, &slot_steps, false, &|target, step, slot, len, _| unsafe {
-                accumulator.finish(slots.wrapping_add(slot), target, step, len, accumulation.init);
+                accumulator.finish(slots.wrapping_add(slot), target, step, len, init);
             });
         }
         Ok(())
@@ -104,7 +105,7 @@ impl Group<'_> {
             }),
         );
         let kernels: [&dyn Kernel; 2] = [&ClearSlots(accumulator), &AddToSlots(accumulator)];
-        for kernel in &kernels[usize::from(accumulation.init)..] {
+        for kernel in &kernels[usize::from(accumulation.reducer.init)..] {
             let from = Offsets { selected: 0, ..self.at };
             let arrays = (slots, accumulation.updates, accumulation.size);
             // SAFETY: `loops` are over the updates of these lanes, with the steps of slots in the place of the

@@ -251,7 +251,7 @@ impl<'s> Sparse<'s> {
         let single = evenly.is_some() && rows * pieces == 1;
         let shares = if single { parts.min(count / MIN_SHARE).clamp(1, MAX_SHARES) } else { 1 };
         let parts = parts.min(rows * pieces * shares);
-        let once = accumulation.kernels.once(accumulation.reduction, accumulation.init);
+        let once = accumulation.reducer.once();
         Sparse {
             accumulation,
             accumulator,
