@@ -276,6 +276,8 @@ pub(in crate::memory) fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<N
     /// [`Single::waits`]: 1M `f32` sums in 100,000, sorted, take 0.95 ms combined first and 0.6 one
     /// by one, in 1000 0.6 and 2.7.
     const WAITS: Option<[usize; 2]> = Some([19, 20]);
+    // A sum or product of integers takes few cycles, so that waiting for the one before costs next to nothing.
+    let waits = WAITS.filter(|_| !A::ANY_ORDER);
     let (mut planned, mut single) = (None, None);
     let run: TileFn = match reduction {
         Reduction::Min => {
@@ -289,14 +291,11 @@ pub(in crate::memory) fn narrow<A: Arithmetic>(reduction: Reduction) -> Option<N
         _ if const { !A::NARROW } => return None,
         Reduction::Sum => {
             planned = Some(sum_planned::<A::Ring> as PlannedFn);
-            // A sum of integers takes one cycle, so that waiting for the one before costs nothing.
-            let waits = WAITS.filter(|_| !A::ANY_ORDER);
             single = singly!(1 | 2 | 4 | 8 | 16, A::Ring, waits, A::add);
             run!(A::Ring, A::add)
         }
         Reduction::Sub => run!(A::Ring, A::sub),
         Reduction::Prod => {
-            let waits = WAITS.filter(|_| !A::ANY_ORDER);
             single = singly!(1 | 2 | 4 | 8, A::Ring, waits, A::mul);
             run!(A::Ring, A::mul)
         }

@@ -171,11 +171,8 @@ impl<'p> Pass<'p> {
             && lanes >= LANES
             && targets / 4 <= updates.saturating_mul(lanes / 8);
         // A scatter needs no counts, so it does without if memory for them is refused.
-        let counts = || self.counts(walk).ok();
-        updates <= 1
-            || updates <= targets
-                && cheap
-                && counts().is_some_and(|counts| counts.are_at_most_one())
+        let distinct = || self.counts(walk).is_ok_and(|counts| counts.are_at_most_one());
+        updates <= 1 || (updates <= targets && cheap && distinct())
     }
 
     /// Reductions that accumulate in buffers of their own and then write the target; in the target
@@ -187,8 +184,7 @@ impl<'p> Pass<'p> {
                 return Ok(self.run(walk, &once.kernels())?);
             }
         }
-        let scattering = self.scattering;
-        let (target, updates) = (&scattering.target, &self.updates);
+        let (target, updates) = (&self.scattering.target, &self.updates);
         // SAFETY: the layouts are those of the arrays; nothing else uses the target meanwhile,
         // since it is borrowed exclusively (`StridedMut`).
         #[allow(unsafe_code)]
@@ -198,14 +194,14 @@ impl<'p> Pass<'p> {
                 .map(<[_; 2]>::from)
         };
         combine::accumulate(&combine::Accumulation {
-            target: scattering.target.start(),
+            target: target.start(),
             updates: updates.start(),
             size: updates.layout().size(),
             indices: *self.indices,
             policy: self.policy,
             loops: &walk.loops,
             components: &walk.components,
-            sparse: is_sparse(walk, scattering.target.layout().size(), true),
+            sparse: is_sparse(walk, target.layout().size(), true),
             reducer,
             dense,
         })

@@ -55,8 +55,10 @@ impl Group<'_> {
         unsafe {
             self.accumulate(slots, &components, &slot_steps)?;
         }
-        if accumulator.divide_row.is_some() {
-            self.count(buffers)?;
+        // The group before may have had the same indices.
+        if accumulator.divide_row.is_some() && buffers.counted != Some(self.iteration) {
+            accumulation.count(&mut buffers.counts, self.at.indices)?;
+            buffers.counted = Some(self.iteration);
         }
         // Of long rows only those with updates are written.
         let all = self.row.len <= SHORT_ROW;
@@ -198,15 +200,5 @@ impl Group<'_> {
             let target = accumulation.target.wrapping_offset(self.at.selected + at.selected);
             run(target, last.step.selected, at.listed as usize, last.len, at.indices as usize);
         }
-    }
-
-    /// Counts the updates of each row, unless the group before had the same indices.
-    fn count(&self, buffers: &mut GroupBuffers<'_>) -> Result<(), Refused> {
-        if buffers.counted == Some(self.iteration) {
-            return Ok(());
-        }
-        self.plan.accumulation.count(&mut buffers.counts, self.at.indices)?;
-        buffers.counted = Some(self.iteration);
-        Ok(())
     }
 }

@@ -20,6 +20,7 @@
 mod adds;
 mod bits;
 mod by_target;
+mod convert;
 mod counts;
 mod few;
 mod groups;
@@ -29,11 +30,10 @@ mod halves;
 mod in_order;
 mod integers;
 mod kinds;
+mod marks;
 #[cfg(feature = "half")]
 mod once;
 mod rows;
-mod runs;
-mod singles;
 mod slots;
 mod sparse;
 mod touched;
