@@ -161,7 +161,7 @@ impl Plan {
         &self,
         arrays: &Arrays<'_>,
         discards: bool,
-        (kernels, reduction): (Option<&Kernels>, Reduction),
+        (kernels, reduction): (Option<&'static Kernels>, Reduction),
     ) -> Option<WorkCopy> {
         if discards {
             let same = self.keeps_order(arrays);

@@ -9,7 +9,7 @@ use super::work_copy::{Arrays, lies_apart};
 use crate::arguments::{AsArrayMut, AsArrayRef};
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::memory::{Failure, Folding, Indices, Kernels, Scattering};
+use crate::memory::{Failure, Folding, Indices, Kernels, Reducer, Scattering};
 use crate::parallel;
 use crate::reduction::{self, Combining};
 use crate::roll::{copy_over, standard_copy};
@@ -198,10 +198,13 @@ impl PlannedScatter<'_> {
         D: Dimension,
         U: Dimension,
     {
-        let how = (combining.reduction, combining.use_init_val);
+        let Combining { reduction, use_init_val: init, .. } = *combining;
         let indices = self.indices;
         match kernels {
-            Some(kernels) => self.run(&Scattering::reduce(target, updates, indices, kernels, how)),
+            Some(kernels) => {
+                let reducer = Reducer { kernels, reduction, init };
+                self.run(&Scattering::reduce(target, updates, indices, reducer))
+            }
             None => self.run(&Scattering::overwrite(target, updates, indices)),
         }
     }

@@ -28,7 +28,7 @@ pub(crate) use combine::half;
 pub(crate) use combine::{
     AccumulatorOf, Quotients, Significant, large_integer, running, significant, small_integer,
 };
-pub(crate) use combine::{Kernels, Twin};
+pub(crate) use combine::{Kernels, Reducer, Twin};
 pub(crate) use copy::{Transfer, is_plain};
 pub(crate) use few::Named;
 pub(crate) use indices::IndexKind;

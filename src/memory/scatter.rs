@@ -11,7 +11,7 @@ mod split;
 
 use ndarray::{ArrayRef, Dimension};
 
-use super::combine::{self, Fold, Kernels};
+use super::combine::{self, Fold, Reducer};
 use super::copied::{Contiguous, any_lies_across};
 use super::copy::{Clones, Copier, Way};
 use super::few::{Few, Named};
@@ -23,7 +23,6 @@ use super::strided::{Layout, Strided, StridedMut};
 use super::tile::Kernel;
 use super::walk::{Axes, Loop, Order, Walk, merge};
 use crate::index::Policy;
-use crate::reduction::Reduction;
 use split::run;
 
 /// A scatter whose axes are still to be named.
@@ -40,9 +39,8 @@ pub(crate) struct Scattering<'a> {
 enum How<'a> {
     /// The update overwrites it.
     Overwrite(Copier),
-    /// The two are reduced; `init` is whether the value that the target holds at first takes
-    /// part in the reduction.
-    Reduce { kernels: &'static Kernels, reduction: Reduction, init: bool },
+    /// The two are reduced.
+    Reduce(Reducer),
     /// A function of the caller's changes it.
     Fold(&'a dyn Kernel),
 }
@@ -79,21 +77,20 @@ impl<'a> Scattering<'a> {
         Scattering { target: StridedMut::of(target), updates: Strided::of(updates), indices, how }
     }
 
-    /// Updates are reduced with the elements that indices select, by the kernels of their type.
+    /// Updates are reduced with the elements that indices select, by a reduction of their type.
     pub(crate) fn reduce<A, D, U>(
         target: &'a mut ArrayRef<A, D>,
         updates: &'a ArrayRef<A, U>,
         indices: &'a Indices<'a>,
-        kernels: &'static Kernels,
-        (reduction, init): (Reduction, bool),
+        reducer: Reducer,
     ) -> Self
     where
         A: Send + Sync,
         D: Dimension,
         U: Dimension,
     {
-        assert!(kernels.are_of::<A>(), "kernels of another type");
-        let how = How::Reduce { kernels, reduction, init };
+        assert!(reducer.kernels.are_of::<A>(), "kernels of another type");
+        let how = How::Reduce(reducer);
         Scattering { target: StridedMut::of(target), updates: Strided::of(updates), indices, how }
     }
 
@@ -157,7 +154,7 @@ impl<'a> Scattering<'a> {
         }
         let plain = match self.how {
             How::Overwrite(copier) => copier.plain().is_some(),
-            How::Reduce { .. } => true,
+            How::Reduce(_) => true,
             How::Fold(_) => false,
         };
         Contiguous::row_major(&mut walk.loops, self.indices, &self.updates, plain)
@@ -185,7 +182,7 @@ impl<'a> Scattering<'a> {
         match self.how {
             How::Overwrite(copier) => Ok(pass.copy(walk, copier)?),
             How::Fold(kernel) => Ok(pass.run(walk, &[kernel])?),
-            How::Reduce { kernels, reduction, init } => pass.reduce(walk, kernels, reduction, init),
+            How::Reduce(reducer) => pass.reduce(walk, reducer),
         }
     }
 }
@@ -204,14 +201,15 @@ impl Scattering<'_> {
                 [None, Some(&copy)]
             }
             How::Fold(kernel) => [None, Some(kernel)],
-            How::Reduce { kernels, reduction, init } => {
-                in_target = kernels.in_target(reduction);
+            // Borrowed: a copy of all its fields at once would wait for their stores.
+            How::Reduce(ref reducer) => {
+                in_target = reducer.in_target();
                 let Some(in_target) = &in_target else {
                     // SAFETY: as below.
                     #[allow(unsafe_code)]
-                    return unsafe { combine::accumulate_few(&few, kernels, (reduction, init)) };
+                    return unsafe { combine::accumulate_few(&few, reducer) };
                 };
-                start = if init { None } else { kernels.start(reduction) };
+                start = reducer.start();
                 [start.as_ref().map(|start| start as &dyn Kernel), Some(in_target)]
             }
         };
@@ -242,9 +240,7 @@ impl How<'_> {
         let one_value = || walk.loops.iter().all(|level| level.step.listed == 0);
         match *self {
             How::Overwrite(_) => one_value(),
-            How::Reduce { kernels, reduction, .. } => {
-                one_value() || kernels.takes_any_order(reduction)
-            }
+            How::Reduce(reducer) => one_value() || reducer.takes_any_order(),
             How::Fold(_) => false,
         }
     }
@@ -252,7 +248,7 @@ impl How<'_> {
     /// Whether sorted indices serve one thread, too.
     fn uses_order(&self) -> bool {
         match self {
-            How::Reduce { kernels, reduction, .. } => kernels.uses_order(*reduction),
+            How::Reduce(reducer) => reducer.uses_order(),
             How::Overwrite(_) | How::Fold(_) => false,
         }
     }
@@ -276,7 +272,7 @@ struct Pass<'p> {
 impl Pass<'_> {
     /// Runs one kernel after the other over all entries.
     fn run(&self, walk: &mut Walk, kernels: &[&dyn Kernel]) -> Result<(), Refused> {
-        let reduces = matches!(self.scattering.how, How::Reduce { .. });
+        let reduces = matches!(self.scattering.how, How::Reduce(_));
         let size = self.updates.layout().size();
         let order =
             Order::Selected(if reduces && combine::transposes_updates(size) { size } else { 0 });

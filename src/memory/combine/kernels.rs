@@ -22,8 +22,12 @@ pub struct Kernels {
     in_target: fn(Reduction) -> Option<InTarget>,
     start: fn(Reduction) -> Option<Set>,
     accumulator: AccumulatorOf,
-    significant: Option<Significant>,
-    quotients: Option<Quotients>,
+    /// The function that finds how many bits the integers of an array need, where that decides in
+    /// which slots a mean accumulates.
+    pub(in crate::memory) significant: Option<Significant>,
+    /// The functions that divide sums by their counts, where means are sums of the element type that
+    /// are divided.
+    pub(in crate::memory) quotients: Option<Quotients>,
 }
 
 /// A type whose values may be read as values of `A`, and `A`'s as its own.
@@ -86,84 +90,84 @@ impl Kernels {
         (self.supports)(reduction)
     }
 
+    /// Whether updates are accumulated beside their targets, in another type.
+    pub(crate) fn need_accumulator(&'static self, reduction: Reduction) -> bool {
+        let reducer = Reducer { kernels: self, reduction, init: true };
+        match reduction {
+            Reduction::Mean => self.quotients.is_none(),
+            _ => reducer.has_slots() || reducer.in_target().is_none(),
+        }
+    }
+}
+
+/// A reduction of elements of one type.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reducer {
+    pub(crate) kernels: &'static Kernels,
+    pub(crate) reduction: Reduction,
+    /// Whether the value that a target holds takes part.
+    pub(crate) init: bool,
+}
+
+impl Reducer {
     /// The kernel that combines updates with their targets, where the element type itself is what
     /// the reduction accumulates in.
-    pub(in crate::memory) fn in_target(&self, reduction: Reduction) -> Option<InTarget> {
-        (self.in_target)(reduction)
+    #[inline]
+    pub(in crate::memory) fn in_target(&self) -> Option<InTarget> {
+        (self.kernels.in_target)(self.reduction)
     }
 
     /// How targets are combined with their updates where no target has two of them, for reductions
-    /// that accumulate beside their targets otherwise; `init` is whether the value that a target holds
-    /// takes part.
-    pub(in crate::memory) fn once(&self, reduction: Reduction, init: bool) -> Option<Once> {
-        // The mean of a single value is its sum.
-        let reduction =
-            if reduction == Reduction::Mean && !init { Reduction::Sum } else { reduction };
-        let OnceRun { run, cost_factor } = self.accumulator_of_singles(reduction)?.once?;
+    /// that accumulate beside their targets otherwise.
+    pub(in crate::memory) fn once(&self) -> Option<Once> {
+        let reducer = match self.reduction {
+            // The mean of a single value is its sum.
+            Reduction::Mean if !self.init => Reducer { reduction: Reduction::Sum, ..*self },
+            _ => *self,
+        };
+        let OnceRun { run, cost_factor } = reducer.accumulator_of_singles()?.once?;
         let combine = InTarget { run, planned: None, single: None, any_order: None, cost_factor };
-        Some(Once { start: self.start(reduction).filter(|_| !init), combine })
+        Some(Once { start: reducer.start(), combine })
     }
 
-    /// The kernel that writes the identity of the reduction to each selected element, for
-    /// reductions in which the value that a target holds takes no part.
-    pub(in crate::memory) fn start(&self, reduction: Reduction) -> Option<Set> {
-        (self.start)(reduction)
+    /// The kernel that writes the identity of the reduction to each selected element, if the value that a
+    /// target holds takes no part.
+    #[inline]
+    pub(in crate::memory) fn start(&self) -> Option<Set> {
+        if self.init { None } else { (self.kernels.start)(self.reduction) }
     }
 
     /// How the reduction accumulates in slots beside the targets, if it does.
-    pub(in crate::memory) fn accumulator(
-        &self,
-        reduction: Reduction,
-        extent: Extent,
-    ) -> Option<Accumulator> {
-        (self.accumulator)(reduction, extent)
+    #[inline]
+    pub(in crate::memory) fn accumulator(&self, extent: Extent) -> Option<Accumulator> {
+        (self.kernels.accumulator)(self.reduction, extent)
     }
 
     /// [`accumulator`](Self::accumulator) for single elements, with few updates for each.
-    fn accumulator_of_singles(&self, reduction: Reduction) -> Option<Accumulator> {
-        self.accumulator(reduction, Extent { updates: 1, rows: false, bits: 0 })
+    fn accumulator_of_singles(&self) -> Option<Accumulator> {
+        self.accumulator(Extent { updates: 1, rows: false, bits: 0 })
     }
 
     /// The size of a slot for single elements in bytes, with few updates for each; 0 if the reduction
     /// has none.
-    pub(in crate::memory) fn slot_size(&self, reduction: Reduction) -> usize {
-        self.accumulator_of_singles(reduction).map_or(0, |accumulator| accumulator.slot)
+    pub(in crate::memory) fn slot_size(&self) -> usize {
+        self.accumulator_of_singles().map_or(0, |accumulator| accumulator.slot)
     }
 
     /// Whether the updates of a target may come in any order, which gives the same bits.
-    pub(in crate::memory) fn takes_any_order(&self, reduction: Reduction) -> bool {
-        self.in_target(reduction).is_some_and(|kernel| kernel.any_order.is_some())
+    pub(in crate::memory) fn takes_any_order(&self) -> bool {
+        self.in_target().is_some_and(|kernel| kernel.any_order.is_some())
     }
 
     /// Whether single elements need no slots where the updates of each target follow each other.
-    pub(in crate::memory) fn uses_order(&self, reduction: Reduction) -> bool {
-        self.accumulator_of_singles(reduction).is_some_and(|accumulator| accumulator.uses_order())
+    pub(in crate::memory) fn uses_order(&self) -> bool {
+        self.accumulator_of_singles().is_some_and(|accumulator| accumulator.uses_order())
     }
 
     /// Whether single elements can be accumulated in slots, even if the element type itself serves
     /// as for minima and maxima of half precision.
-    pub(in crate::memory) fn has_slots(&self, reduction: Reduction) -> bool {
-        self.slot_size(reduction) > 0
-    }
-
-    /// Whether updates are accumulated beside their targets, in another type.
-    pub(crate) fn need_accumulator(&self, reduction: Reduction) -> bool {
-        match reduction {
-            Reduction::Mean => self.quotients.is_none(),
-            _ => self.has_slots(reduction) || self.in_target(reduction).is_none(),
-        }
-    }
-
-    /// The function that finds how many bits the integers of an array need, where that decides in
-    /// which slots a mean accumulates.
-    pub(in crate::memory) fn significant(&self) -> Option<Significant> {
-        self.significant
-    }
-
-    /// The functions that divide sums by their counts, where means are sums of the element type that
-    /// are divided.
-    pub(in crate::memory) fn quotients(&self) -> Option<Quotients> {
-        self.quotients
+    pub(in crate::memory) fn has_slots(&self) -> bool {
+        self.slot_size() > 0
     }
 }
 
@@ -179,18 +183,6 @@ impl Once {
     pub(in crate::memory) fn kernels(&self) -> SmallVec<[&dyn Kernel; 2]> {
         let start = self.start.iter().map(|start| start as &dyn Kernel);
         start.chain([&self.combine as &dyn Kernel]).collect()
-    }
-}
-
-/// A kernel that is one function.
-pub(in crate::memory) struct Plain(pub(in crate::memory) TileFn);
-
-#[allow(unsafe_code)]
-impl Kernel for Plain {
-    #[inline]
-    unsafe fn run(&self, tile: &Tile<'_>) {
-        // SAFETY: the caller's promise.
-        unsafe { (self.0)(tile) }
     }
 }
 
@@ -279,11 +271,13 @@ macro_rules! singly {
     }};
 }
 
-/// [`Kernels::in_target`] of elements of type `A`.
-fn in_target<A: Arithmetic>(reduction: Reduction) -> Option<InTarget> {
+/// [`Reducer::in_target`] of elements of type `A`.
+pub(in crate::memory) fn in_target<A: Arithmetic>(reduction: Reduction) -> Option<InTarget> {
     /// [`Single::waits`]: 1M `f32` sums in 100,000, sorted, take 0.95 ms combined first and 0.6 one
     /// by one, in 1000 0.6 and 2.7.
     const WAITS: Option<[usize; 2]> = Some([19, 20]);
+    // A sum or product of integers takes few cycles, so that waiting for the one before costs next to nothing.
+    let waits = WAITS.filter(|_| !A::ANY_ORDER);
     let (mut planned, mut single) = (None, None);
     let run: TileFn = match reduction {
         Reduction::Min => {
@@ -297,14 +291,11 @@ fn in_target<A: Arithmetic>(reduction: Reduction) -> Option<InTarget> {
         _ if const { !A::ACCUMULATES } => return None,
         Reduction::Sum => {
             planned = Some(sum_planned::<A::Ring> as PlannedFn);
-            // A sum of integers takes one cycle, so that waiting for the one before costs nothing.
-            let waits = WAITS.filter(|_| !A::ANY_ORDER);
             single = singly!(1 | 2 | 4 | 8 | 16, A::Ring, waits, A::add);
             run!(A::Ring, A::add)
         }
         Reduction::Sub => run!(A::Ring, A::sub),
         Reduction::Prod => {
-            let waits = WAITS.filter(|_| !A::ANY_ORDER);
             single = singly!(1 | 2 | 4 | 8, A::Ring, waits, A::mul);
             run!(A::Ring, A::mul)
         }

@@ -19,7 +19,8 @@ pub(crate) use accumulate::{
 };
 pub(super) use apply::{Set, assign, ignore};
 pub(super) use fold::Fold;
-pub(crate) use kernels::{Kernels, Twin};
+pub(super) use kernels::in_target;
+pub(crate) use kernels::{Kernels, Reducer, Twin};
 pub(super) use transposed::{run_transposed, transposes_updates};
 
 /// Calls refuse a reduction that the element type does not support before they choose kernels.

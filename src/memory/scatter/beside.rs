@@ -1,9 +1,8 @@
 //! Whether reductions accumulate beside their targets or in them, and for which targets.
 
-use crate::memory::combine::{self, Kernels};
+use crate::memory::combine::{self, Reducer};
 use crate::memory::cpu::of_caches;
 use crate::memory::walk::{Loop, Walk, is_inside, iterations_over_entries};
-use crate::reduction::Reduction;
 use crate::threshold::threshold;
 
 /// Whether single elements are reduced faster [beside](combine::accumulate) their targets although
@@ -11,7 +10,7 @@ use crate::threshold::threshold;
 /// `f32`. 1M maxima of `f16` in 100,000: 1.6 -> 0.55 ms; of 10M in 10M, whose slots leave the
 /// caches, 29 ms in place and 49 beside; of 15,056 x 100 along axis 0 in 20,000 x 100 5.0 and 2.8, of
 /// 30,000 x 300, of which groups of lanes have slots, on two threads 10 and 19.
-pub(super) fn beside(walk: &Walk, kernels: &Kernels, reduction: Reduction) -> bool {
+pub(super) fn beside(walk: &Walk, reducer: Reducer) -> bool {
     /// Number of lanes side by side, at least, with which groups of them pay.
     const FEWEST_LANES: usize = threshold(16, 2);
     let targets = walk.targets();
@@ -22,7 +21,7 @@ pub(super) fn beside(walk: &Walk, kernels: &Kernels, reduction: Reduction) -> bo
     let second = of_caches(|caches| caches.second, 1 << 10);
     let last = of_caches(|caches| caches.last, 1 << 11);
     let fits = slots(row) <= last / 2 || slots(row.min(FEWEST_LANES)) <= second / 2;
-    kernels.has_slots(reduction)
+    reducer.has_slots()
         && fits
         && walk.loops.iter().all(Loop::reads_indices)
         && targets / threshold(3, 2) <= iterations_over_entries(&walk.loops)
@@ -34,7 +33,7 @@ pub(super) fn beside(walk: &Walk, kernels: &Kernels, reduction: Reduction) -> bo
 /// slots would take so much memory that allocators return it to the system with each call, but in
 /// millions of targets every access is to another page, and slots have huge pages. 752,800 `f64` into
 /// 2.95M: 8.2 ms with slots, which are mapped anew, and 4.2 so; 9M `f32` into 10M 40 and 72.
-pub(super) fn means_in_place(walk: &Walk, kernels: &Kernels, size: usize) -> bool {
+pub(super) fn means_in_place(walk: &Walk, reducer: Reducer, size: usize) -> bool {
     /// Bytes of slots that are mapped anew in each call.
     const MAPPED: usize = threshold(32 << 20, 1 << 10);
     let lanes = walk.loops.iter().filter(|level| !level.entries);
@@ -48,7 +47,7 @@ pub(super) fn means_in_place(walk: &Walk, kernels: &Kernels, size: usize) -> boo
     let beside = |level: &Loop| level.reads_indices() && is_inside(&walk.components, level);
     let slots = lanes.clone().map(|level| level.len).fold(walk.targets(), usize::saturating_mul);
     let mapped = |size: usize| slots.saturating_mul(size) >= MAPPED;
-    mapped(kernels.slot_size(Reduction::Mean))
+    mapped(reducer.slot_size())
         && slots < of_caches(|caches| caches.last / 4, 1 << 10)
         && lanes.clone().all(beside)
         && !is_sparse(walk, size, mapped(size_of::<u32>()))

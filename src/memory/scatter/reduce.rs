@@ -5,12 +5,12 @@ use super::beside::{beside, is_sparse, means_in_place};
 use super::split::run;
 use crate::error::{Error, Result};
 use crate::index::Policy;
-use crate::memory::combine::{self, Divide, HAS_KERNELS, Kernels, Quotients, Set, SetCounted};
+use crate::memory::combine::{self, Divide, HAS_KERNELS, Quotients, Reducer, Set, SetCounted};
 use crate::memory::copy::Copier;
 use crate::memory::refused::{Failure, Refused};
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{Components, Loop, Order, Walk, iterations_over_entries};
-use crate::reduction::{self, Reduction};
+use crate::reduction::Reduction;
 use crate::threshold::threshold;
 
 /// Whether targets have so many updates that each is better set once, by its count, than by each update.
@@ -29,26 +29,20 @@ fn countable(entries: usize) -> Result<()> {
 
 impl<'p> Pass<'p> {
     /// Reduces updates with their targets: in the target itself, or in buffers of the reduction's own.
-    pub(super) fn reduce(
-        &self,
-        walk: &mut Walk,
-        kernels: &Kernels,
-        reduction: Reduction,
-        init: bool,
-    ) -> Result<(), Failure> {
+    pub(super) fn reduce(&self, walk: &mut Walk, reducer: Reducer) -> Result<(), Failure> {
         let size = self.updates.layout().size();
-        match (kernels.in_target(reduction), kernels.quotients()) {
-            (Some(in_target), _) if !beside(walk, kernels, reduction) => {
-                match kernels.start(reduction).filter(|_| !init) {
+        match (reducer.in_target(), reducer.kernels.quotients) {
+            (Some(in_target), _) if !beside(walk, reducer) => {
+                match reducer.start() {
                     Some(start) => self.reduce_from(walk, start, &in_target)?,
                     None => self.run(walk, &[&in_target])?,
                 }
                 Ok(())
             }
-            (None, Some(quotients)) if means_in_place(walk, kernels, size) => {
-                self.mean_in_place(walk, kernels, quotients, init)
+            (None, Some(quotients)) if means_in_place(walk, reducer, size) => {
+                self.mean_in_place(walk, reducer, quotients)
             }
-            _ => self.accumulate(walk, kernels, reduction, init),
+            _ => self.accumulate(walk, reducer),
         }
     }
 
@@ -62,22 +56,21 @@ impl<'p> Pass<'p> {
     fn mean_in_place(
         &self,
         walk: &mut Walk,
-        kernels: &Kernels,
+        reducer: Reducer,
         quotients: Quotients,
-        init: bool,
     ) -> Result<(), Failure> {
-        let start = kernels.start(Reduction::Sum).expect(HAS_KERNELS);
-        let add = kernels.in_target(Reduction::Sum).expect(HAS_KERNELS);
+        let sum = Reducer { reduction: Reduction::Sum, ..reducer };
+        let add = sum.in_target().expect(HAS_KERNELS);
         let counts = self.counts(walk)?;
         let size = self.scattering.target.layout().size();
-        match init {
-            true => self.run(walk, &[&add])?,
-            false => self.run_from(walk, start, &add, sets_once(walk).then_some(&counts))?,
+        match sum.start() {
+            None => self.run(walk, &[&add])?,
+            Some(start) => self.run_from(walk, start, &add, sets_once(walk).then_some(&counts))?,
         }
         // SAFETY: the kernel is for the elements of the target and `u32` counts.
         #[allow(unsafe_code)]
         unsafe {
-            self.run_counted(&counts, &Divide { quotients, size, init });
+            self.run_counted(&counts, &Divide { quotients, size, init: reducer.init });
         }
         Ok(())
     }
@@ -156,8 +149,7 @@ impl<'p> Pass<'p> {
         let update = 1_u32;
         let arrays = (slots, (&raw const update).cast());
         let indices = (Some(self.indices), self.policy);
-        let kernels = reduction::of::<u32>(Reduction::Sum).ok().flatten().expect(HAS_KERNELS);
-        let kernel = kernels.in_target(Reduction::Sum).expect(HAS_KERNELS);
+        let kernel = combine::in_target::<u32>(Reduction::Sum).expect(HAS_KERNELS);
         // SAFETY: the loops are those over the target, but with the strides of the counts in
         // place of the target's (`Counts::loops`), the counts are borrowed exclusively, and
         // all steps in the updates are 0, so that one value serves as all of them.
@@ -179,30 +171,20 @@ impl<'p> Pass<'p> {
             && lanes >= LANES
             && targets / 4 <= updates.saturating_mul(lanes / 8);
         // A scatter needs no counts, so it does without if memory for them is refused.
-        let counts = || self.counts(walk).ok();
-        updates <= 1
-            || updates <= targets
-                && cheap
-                && counts().is_some_and(|counts| counts.are_at_most_one())
+        let distinct = || self.counts(walk).is_ok_and(|counts| counts.are_at_most_one());
+        updates <= 1 || (updates <= targets && cheap && distinct())
     }
 
     /// Reductions that accumulate in buffers of their own and then write the target; in the target
     /// itself where no target has two updates.
-    fn accumulate(
-        &self,
-        walk: &mut Walk,
-        kernels: &Kernels,
-        reduction: Reduction,
-        init: bool,
-    ) -> Result<(), Failure> {
+    fn accumulate(&self, walk: &mut Walk, reducer: Reducer) -> Result<(), Failure> {
         countable(iterations_over_entries(&walk.loops))?;
-        if let Some(once) = kernels.once(reduction, init) {
+        if let Some(once) = reducer.once() {
             if self.is_once(walk) {
                 return Ok(self.run(walk, &once.kernels())?);
             }
         }
-        let scattering = self.scattering;
-        let (target, updates) = (&scattering.target, &self.updates);
+        let (target, updates) = (&self.scattering.target, &self.updates);
         // SAFETY: the layouts are those of the arrays; nothing else uses the target meanwhile,
         // since it is borrowed exclusively (`StridedMut`).
         #[allow(unsafe_code)]
@@ -212,17 +194,15 @@ impl<'p> Pass<'p> {
                 .map(<[_; 2]>::from)
         };
         combine::accumulate(&combine::Accumulation {
-            target: scattering.target.start(),
+            target: target.start(),
             updates: updates.start(),
             size: updates.layout().size(),
             indices: *self.indices,
             policy: self.policy,
             loops: &walk.loops,
             components: &walk.components,
-            sparse: is_sparse(walk, scattering.target.layout().size(), true),
-            kernels,
-            reduction,
-            init,
+            sparse: is_sparse(walk, target.layout().size(), true),
+            reducer,
             dense,
         })
     }

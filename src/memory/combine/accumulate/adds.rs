@@ -1,8 +1,8 @@
 //! Kernels that change slots.
 
 use super::SHORT_ROW;
+use super::convert::{STAGE, Stage, contiguous};
 use super::kinds::Accumulator;
-use super::runs::{STAGE, Stage, contiguous};
 use crate::memory::combine::apply::{Set, elements};
 use crate::memory::copy::rows;
 use crate::memory::indices::elements::{Action, BLOCK, Elements, Single, SingleFn};

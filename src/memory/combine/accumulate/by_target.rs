@@ -12,13 +12,11 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use super::counts::count;
 use super::kinds::Accumulator;
 use super::rows::{Row, Rows};
 use super::{Accumulation, are_small_batches, steps};
 use crate::memory::alloc::{made, repeated, reserved};
 use crate::memory::combine::apply::elements;
-use crate::memory::combine::kernels::Plain;
 use crate::memory::refused::{Failure, Refusal, Refused};
 use crate::memory::tile::{Kernel, Tile};
 use crate::memory::walk::{
@@ -158,20 +156,7 @@ impl<'l> RowsByTarget<'l> {
     /// Lists the updates of the lanes at this place.
     fn list(&self, lists: &mut Lists, at: Offsets) -> Result<(), Refused> {
         let Lists { ends, places, touched, serves_all_lanes } = lists;
-        ends.fill(0);
-        let (counters, _) = steps(self.accumulation.components, size_of::<u32>(), 1);
-        let from = Offsets { indices: at.indices, ..Offsets::ZERO };
-        let walk = |ends: &mut [u32], kernel: &dyn Kernel| {
-            let arrays = (ends.as_mut_ptr().cast(), std::ptr::null(), self.accumulation.size);
-            // SAFETY: the loops are those over the updates of a lane, with the steps of
-            // counters in the place of the target's; the kernels do not access updates,
-            // but only use their addresses.
-            #[allow(unsafe_code)]
-            unsafe {
-                self.accumulation.walk(self.entries.clone(), &counters, from, arrays, kernel, 1)
-            }
-        };
-        walk(ends, &Plain(count))?;
+        self.accumulation.count(ends, at.indices)?;
         let mut end = 0;
         let names_touched = touched.capacity() > 0;
         for (target, counter) in (0..).zip(ends.iter_mut()) {
@@ -181,7 +166,16 @@ impl<'l> RowsByTarget<'l> {
             end += std::mem::replace(counter, end);
         }
         *serves_all_lanes = share_indices(&self.lanes);
-        walk(ends, &ListUpdates(Mutex::new(places)))
+        let (counters, _) = steps(self.accumulation.components, size_of::<u32>(), 1);
+        let from = Offsets { indices: at.indices, ..Offsets::ZERO };
+        let arrays = (ends.as_mut_ptr().cast(), std::ptr::null(), self.accumulation.size);
+        let (entries, list) = (self.entries.clone(), ListUpdates(Mutex::new(places)));
+        // SAFETY: the loops are those over the updates of a lane, with the steps of counters in the place of the
+        // target's; the kernel does not access updates, but only uses their addresses.
+        #[allow(unsafe_code)]
+        unsafe {
+            self.accumulation.walk(entries, &counters, from, arrays, &list, 1)
+        }
     }
 
     /// Reduces the rows of a range of targets, of which `len` elements begin at this place.
@@ -201,7 +195,7 @@ impl<'l> RowsByTarget<'l> {
                 places: &lists.places[updates.start..],
                 count: updates.len(),
                 len,
-                init: accumulation.init,
+                init: accumulation.reducer.init,
             };
             // SAFETY: the row of a target and the rows of its updates, or the same columns of each,
             // which the invariant describes; the target, or these columns of it, is this part's.

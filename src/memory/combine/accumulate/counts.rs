@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use super::kinds::Quotients;
-use super::steps;
+use super::{Accumulation, steps};
 use crate::error::Result;
 use crate::memory::alloc::repeated;
 use crate::memory::combine::apply::{Set, elements};
 use crate::memory::indices::elements::Action;
+use crate::memory::refused::Refused;
 use crate::memory::tile::{Kernel, Steps, Tile};
 use crate::memory::walk::{Components, Loop, Loops, Offsets};
 
@@ -85,19 +86,37 @@ impl<'c> Counts<'c> {
     }
 }
 
-/// Adds 1 to the selected count for each update.
-///
-/// # Safety
-/// That of [`Kernel::run`], for a target of `u32`.
+/// Adds 1 to the selected count, a `u32`, for each entry.
+struct Count;
+
 #[allow(unsafe_code)]
-pub(super) unsafe fn count(tile: &Tile<'_>) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let count_one = |count: *mut u8, _: *mut u8| *count.cast::<u32>() += 1;
+impl Kernel for Count {
+    unsafe fn run(&self, tile: &Tile<'_>) {
+        // SAFETY: the caller's promise.
+        let count_one = |count: *mut u8, _: *mut u8| unsafe { *count.cast::<u32>() += 1 };
         if tile.inner.len == 1 {
             tile.each(Action::Combine, count_one);
         } else {
             elements(tile, count_one);
+        }
+    }
+}
+
+impl Accumulation<'_> {
+    /// Counts the updates of each target of a lane whose indices begin at this place.
+    pub(super) fn count(&self, counts: &mut [u32], indices: isize) -> Result<(), Refused> {
+        let (components, targets) = steps(self.components, size_of::<u32>(), 1);
+        assert_eq!(counts.len(), targets, "a count for each target");
+        counts.fill(0);
+        let mut loops: Loops = self.entries().collect();
+        loops.iter_mut().for_each(|level| level.step.listed = 0);
+        let from = Offsets { indices, ..Offsets::ZERO };
+        let arrays = (counts.as_mut_ptr().cast(), std::ptr::null(), size_of::<u32>());
+        // SAFETY: the loops are those over the updates of a lane, with the steps of counts, of which there is one
+        // for each target, in the place of the target's; the kernel does not access updates.
+        #[allow(unsafe_code)]
+        unsafe {
+            self.walk(loops, &components, from, arrays, &Count, 1)
         }
     }
 }

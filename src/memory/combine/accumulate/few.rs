@@ -4,11 +4,10 @@ use std::mem::MaybeUninit;
 
 use super::Extent;
 use super::adds::{AddToSlots, ClearSlots};
-use crate::memory::combine::{HAS_KERNELS, Kernels};
+use crate::memory::combine::{HAS_KERNELS, Reducer};
 use crate::memory::few::Few;
 use crate::memory::refused::Refused;
 use crate::memory::tile::Kernel;
-use crate::reduction::Reduction;
 use crate::threshold::threshold;
 
 /// The most memory for slots, in numbers of 16 bytes.
@@ -18,18 +17,17 @@ const NUMBERS: usize = threshold(256, 16);
 /// refused, or where it returns `None`: one selects nothing, or the target is another one.
 ///
 /// # Safety
-/// The kernels are those of the elements of these arrays, which may be read; nothing else uses the target,
+/// The reducer is one of the elements of these arrays, which may be read; nothing else uses the target,
 /// which is the selected one.
 #[allow(unsafe_code)]
 #[inline(never)]
 pub(in crate::memory) unsafe fn accumulate_few(
     few: &Few<'_>,
-    kernels: &Kernels,
-    (reduction, init): (Reduction, bool),
+    reducer: &Reducer,
 ) -> Option<Result<(), Refused>> {
     let (target, all, size) = few.target()?;
     let extent = Extent { updates: few.count(), rows: false, bits: size as u32 * 8 };
-    let accumulator = kernels.accumulator(reduction, extent).expect(HAS_KERNELS);
+    let accumulator = reducer.accumulator(extent).expect(HAS_KERNELS);
     if all.len.checked_mul(accumulator.slot)? > size_of::<u128>() * NUMBERS {
         return None;
     }
@@ -41,13 +39,13 @@ pub(in crate::memory) unsafe fn accumulate_few(
     unsafe {
         accumulator.start(target, all.step, slots, all.len);
         let done = few.run_over(slots, scale, |tile| {
-            if !init {
+            if !reducer.init {
                 ClearSlots(&accumulator).run(tile);
             }
             AddToSlots(&accumulator).run(tile);
         });
         if done == Some(Ok(())) {
-            accumulator.finish(slots, target, all.step, all.len, init);
+            accumulator.finish(slots, target, all.step, all.len, reducer.init);
         }
         done
     }

@@ -3,9 +3,7 @@
 use smallvec::SmallVec;
 
 use super::adds::{AddToSlots, ClearSlots};
-use super::counts::count;
 use super::{NEAR, SHORT_ROW, SlotPlan, steps};
-use crate::memory::combine::kernels::Plain;
 use crate::memory::refused::Refused;
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{Components, Cursor, Loop, Loops, Offsets, iterations, merge};
@@ -43,6 +41,7 @@ impl Group<'_> {
     #[allow(unsafe_code)]
     pub(super) unsafe fn run(&self, slots: *mut u8, counts: &mut RowCounts) -> Result<(), Refused> {
         let SlotPlan { accumulation, accumulator, .. } = self.plan;
+        let init = accumulation.reducer.init;
         let (components, slot_steps) = self.slot_steps();
         // SAFETY: there is a slot for each target (`# Safety`), and `slot_steps` numbers those of these
         // lanes without gaps; `each_run` visits positions of the components and lanes alone, which are
@@ -54,8 +53,10 @@ impl Group<'_> {
         unsafe {
             self.accumulate(slots, &components, &slot_steps)?;
         }
-        if accumulator.divide_row.is_some() {
-            self.count(counts)?;
+        // The group before may have had the same indices.
+        if accumulator.divide_row.is_some() && counts.iteration != Some(self.iteration) {
+            accumulation.count(&mut counts.of_rows, self.at.indices)?;
+            counts.iteration = Some(self.iteration);
         }
         // Of long rows only those with updates are written.
         let all = self.row.len <= SHORT_ROW;
@@ -65,9 +66,9 @@ impl Group<'_> {
             self.each_run(&components, &slot_steps, true, &|target, step, slot, len, row| unsafe {
                 if counts[row] > 0 {
                     let slots = slots.wrapping_add(slot);
-                    divide_row(slots, len, counts[row] + u32::from(accumulation.init));
+                    divide_row(slots, len, counts[row] + u32::from(init));
                     if !all {
-                        accumulator.finish(slots, target, step, len, accumulation.init);
+                        accumulator.finish(slots, target, step, len, init);
                     }
                 }
             });
@@ -76,7 +77,7 @@ impl Group<'_> {
             // SAFETY: as for the start. A row without updates is what it was started from, and
             // keeps its bits (`NarrowFn`).
             self.each_run(&components, &slot_steps, false, &|target, step, slot, len, _| unsafe {
-                accumulator.finish(slots.wrapping_add(slot), target, step, len, accumulation.init);
+                accumulator.finish(slots.wrapping_add(slot), target, step, len, init);
             });
         }
         Ok(())
@@ -102,7 +103,7 @@ impl Group<'_> {
             }),
         );
         let kernels: [&dyn Kernel; 2] = [&ClearSlots(accumulator), &AddToSlots(accumulator)];
-        for kernel in &kernels[usize::from(accumulation.init)..] {
+        for kernel in &kernels[usize::from(accumulation.reducer.init)..] {
             let from = Offsets { selected: 0, ..self.at };
             let arrays = (slots, accumulation.updates, accumulation.size);
             // SAFETY: `loops` are over the updates of these lanes, with the steps of slots in the place of the
@@ -195,31 +196,5 @@ impl Group<'_> {
             let target = accumulation.target.wrapping_offset(self.at.selected + at.selected);
             run(target, last.step.selected, at.listed as usize, last.len, at.indices as usize);
         }
-    }
-
-    /// Counts the updates of each row, unless the group before had the same indices.
-    fn count(&self, counts: &mut RowCounts) -> Result<(), Refused> {
-        if counts.iteration == Some(self.iteration) {
-            return Ok(());
-        }
-        counts.of_rows.fill(0);
-        let (components, _) = steps(self.plan.accumulation.components, size_of::<u32>(), 1);
-        let mut loops: Loops = self.plan.accumulation.entries().collect();
-        for level in &mut loops {
-            level.step.listed = 0;
-        }
-        let from = Offsets { indices: self.at.indices, ..Offsets::ZERO };
-        let one = 1_u32;
-        let arrays =
-            (counts.of_rows.as_mut_ptr().cast(), (&raw const one).cast(), size_of::<u32>());
-        // SAFETY: the loops are those over the updates of a lane, with the steps
-        // of counts in the place of the target's; all updates are the one value `one`,
-        // since their step is 0.
-        #[allow(unsafe_code)]
-        unsafe {
-            self.plan.accumulation.walk(loops, &components, from, arrays, &Plain(count), 1)?;
-        }
-        counts.iteration = Some(self.iteration);
-        Ok(())
     }
 }

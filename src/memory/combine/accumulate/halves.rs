@@ -1,13 +1,14 @@
 //! Conversions of half precision to `f32` and back, and reductions of its rows in `f32`.
 
-use half::{bf16, f16};
+use half::f16;
 
-use super::kinds::{NarrowFn, WidenFn};
+use super::convert::map_run;
+use super::kinds::{InOrderRun, NarrowFn, OnceRun, WidenFn};
 use super::rows::{ReduceRow, Row, RowAccumulator, RowParams, SHORT_BLOCK, map_array, reduce_row};
-use super::runs::map_run;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::memory::cpu;
 use crate::memory::cpu::widely;
+use crate::reduction::Reduction;
 
 /// A type of half precision, whose reductions accumulate in `f32`.
 pub(crate) trait Half: Copy + 'static {
@@ -17,20 +18,12 @@ pub(crate) trait Half: Copy + 'static {
     const SUM_ROW: ReduceRow;
     /// The same of products.
     const MULTIPLY_ROW: ReduceRow;
-}
-
-impl Half for f16 {
-    const WIDEN: WidenFn = widen_f16;
-    const NARROW: NarrowFn = narrow_f16;
-    const SUM_ROW: ReduceRow = reduce_row_of_f16::<false>;
-    const MULTIPLY_ROW: ReduceRow = reduce_row_of_f16::<true>;
-}
-
-impl Half for bf16 {
-    const WIDEN: WidenFn = widen_bf16;
-    const NARROW: NarrowFn = narrow_bf16;
-    const SUM_ROW: ReduceRow = reduce_row_of_bf16::<false>;
-    const MULTIPLY_ROW: ReduceRow = reduce_row_of_bf16::<true>;
+    /// Combines targets with their only updates, in `f32`; none for minima and maxima. That of means is for
+    /// two terms. On x86-64 it needs what [`Rows::can_run`](super::rows::Rows::can_run) asks for.
+    fn once(reduction: Reduction) -> Option<OnceRun>;
+    /// Reduces updates of which those of a target follow each other; none for minima and maxima. It needs
+    /// the same.
+    fn in_order(reduction: Reduction) -> Option<InOrderRun>;
 }
 
 /// Converts `f16` to `f32`.
@@ -38,7 +31,7 @@ impl Half for bf16 {
 /// # Safety
 /// `len` elements can be read, and `len` values written.
 #[allow(unsafe_code)]
-unsafe fn widen_f16(elements: *const u8, values: *mut u8, len: usize) {
+pub(super) unsafe fn widen_f16(elements: *const u8, values: *mut u8, len: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if let Some(f16c) = cpu::F16c::detect() {
         // SAFETY: the caller's promise.
@@ -54,7 +47,7 @@ unsafe fn widen_f16(elements: *const u8, values: *mut u8, len: usize) {
 /// # Safety
 /// `len` values can be read, and `len` elements read and written.
 #[allow(unsafe_code)]
-unsafe fn narrow_f16(values: *const u8, elements: *mut u8, len: usize) {
+pub(super) unsafe fn narrow_f16(values: *const u8, elements: *mut u8, len: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if let Some(f16c) = cpu::F16c::detect() {
         // SAFETY: the caller's promise.
@@ -77,7 +70,7 @@ unsafe fn narrow_f16(values: *const u8, elements: *mut u8, len: usize) {
 /// # Safety
 /// `len` elements can be read, and `len` values written.
 #[allow(unsafe_code)]
-unsafe fn widen_bf16(elements: *const u8, values: *mut u8, len: usize) {
+pub(super) unsafe fn widen_bf16(elements: *const u8, values: *mut u8, len: usize) {
     let widen = |bits: u16| {
         // The same as `bf16::to_f32`, which makes signalling NaN quiet.
         let quiet = if bits & 0x7fff > 0x7f80 { 0x40 } else { 0 };
@@ -101,7 +94,7 @@ fn nearest_bf16(bits: u32) -> u16 {
 /// # Safety
 /// `len` values can be read, and `len` elements read and written.
 #[allow(unsafe_code)]
-unsafe fn narrow_bf16(values: *const u8, elements: *mut u8, len: usize) {
+pub(super) unsafe fn narrow_bf16(values: *const u8, elements: *mut u8, len: usize) {
     let (values, elements) = (values.cast::<u32>(), elements.cast::<u16>());
     widely(move || {
         for k in 0..len {
@@ -257,7 +250,7 @@ impl<F: Format, const PRODUCT: bool> RowAccumulator for HalfRows<F, PRODUCT> {
 /// That of [`Rows::reduce`](super::rows::Rows::reduce).
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2"))]
 #[allow(unsafe_code)]
-unsafe fn reduce_row_of_bf16<const PRODUCT: bool>(row: &Row<'_>, params: RowParams) {
+pub(super) unsafe fn reduce_row_of_bf16<const PRODUCT: bool>(row: &Row<'_>, params: RowParams) {
     // SAFETY: the caller's promise.
     unsafe { reduce_row(HalfRows::<_, PRODUCT> { format: Bf16, params }, row) }
 }
@@ -268,7 +261,7 @@ unsafe fn reduce_row_of_bf16<const PRODUCT: bool>(row: &Row<'_>, params: RowPara
 /// That of [`Rows::reduce`](super::rows::Rows::reduce).
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2,f16c"))]
 #[allow(unsafe_code)]
-unsafe fn reduce_row_of_f16<const PRODUCT: bool>(row: &Row<'_>, params: RowParams) {
+pub(super) unsafe fn reduce_row_of_f16<const PRODUCT: bool>(row: &Row<'_>, params: RowParams) {
     if let Some(format) = f16_format() {
         // SAFETY: the caller's promise.
         unsafe { reduce_row(HalfRows::<_, PRODUCT> { format, params }, row) }

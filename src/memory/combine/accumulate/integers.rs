@@ -5,8 +5,8 @@
 
 use std::ops::BitOr;
 
+use super::convert::map_run;
 use super::rows::{self, Rows};
-use super::runs::map_run;
 use crate::memory::cpu::widely;
 use crate::reduction::{fits_i52, floor_div_i20, floor_div_i52, floor_recip_i32};
 

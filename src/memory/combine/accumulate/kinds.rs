@@ -12,7 +12,7 @@
 //! ```
 //!
 //! All of these functions take contiguous elements; the code that copies others
-//! to and from contiguous buffers is compiled once (`runs.rs`).
+//! to and from contiguous buffers is compiled once (`convert.rs`).
 
 use super::super::kernels;
 #[cfg(feature = "half")]
@@ -215,16 +215,12 @@ pub(crate) fn small_integer<A: Integer>(
         divide_row: Some(integers::divide_short_row),
         ..accumulator
     };
-    match reduction {
-        Reduction::Mean => Some(extent.narrowest(accumulator, Some(short)).unwrap_or_else(|| {
-            if extent.updates >> 31 == 0 {
-                counted::<Widened>(accumulator)
-            } else {
-                counted::<i64>(accumulator)
-            }
-        })),
-        _ => None,
-    }
+    let with_counts = || match extent.updates >> 31 {
+        0 => counted::<Widened>(accumulator),
+        _ => counted::<i64>(accumulator),
+    };
+    let mean = reduction == Reduction::Mean;
+    mean.then(|| extent.narrowest(accumulator, Some(short)).unwrap_or_else(with_counts))
 }
 
 /// Means of integers of 64 and 128 bits.
@@ -232,13 +228,9 @@ pub(crate) fn large_integer<A: Integer + Running>(
     reduction: Reduction,
     extent: Extent,
 ) -> Option<Accumulator> {
-    match reduction {
-        Reduction::Mean => {
-            in_64_bits::<A>().and_then(|accumulator| extent.narrowest(accumulator, None))
-        }
-        _ => None,
-    }
-    .or_else(|| running::<A>(reduction, extent))
+    let in_64_bits = in_64_bits::<A>().filter(|_| reduction == Reduction::Mean);
+    let narrowest = in_64_bits.and_then(|accumulator| extent.narrowest(accumulator, None));
+    narrowest.or_else(|| running::<A>(reduction, extent))
 }
 
 /// Means of rows in sums of 64 bits, whose updates are counted by rows.
@@ -319,7 +311,7 @@ impl Extent {
 
 /// Reductions of half precision, which accumulate in `f32`.
 #[cfg(feature = "half")]
-pub(crate) fn half<A: super::halves::Half + super::once::CombineOnce>(
+pub(crate) fn half<A: super::halves::Half>(
     reduction: Reduction,
     extent: Extent,
 ) -> Option<Accumulator> {

@@ -20,6 +20,7 @@
 mod adds;
 mod bits;
 mod by_target;
+mod convert;
 mod counts;
 mod few;
 mod groups;
@@ -29,11 +30,10 @@ mod halves;
 mod in_order;
 mod integers;
 mod kinds;
+mod marks;
 #[cfg(feature = "half")]
 mod once;
 mod rows;
-mod runs;
-mod singles;
 mod slots;
 mod sparse;
 mod touched;
@@ -50,7 +50,7 @@ pub(in crate::memory) use self::kinds::{Accumulator, Extent, OnceRun};
 pub(crate) use self::kinds::{
     AccumulatorOf, Quotients, Significant, large_integer, running, small_integer,
 };
-use super::{HAS_KERNELS, Kernels};
+use super::{HAS_KERNELS, Reducer};
 use crate::error::Result;
 use crate::index::Policy;
 use crate::memory::alloc::{made, repeated};
@@ -66,7 +66,6 @@ use crate::memory::walk::{
 };
 use crate::memory::work::WorkMemory;
 use crate::parallel::{self, Cost};
-use crate::reduction::Reduction;
 use crate::threshold::threshold;
 
 /// Bytes of the slots of a group of lanes, at most, where one lane is reduced after
@@ -107,8 +106,8 @@ pub(in crate::memory) const SHORT_ROW: usize = threshold(32, 4);
 /// A reduction that accumulates beside its target.
 ///
 /// Invariant: the loops and components are those of `Axes` over these arrays,
-/// which are borrowed for as long as this, the target exclusively; `kernels` are
-/// those of their elements.
+/// which are borrowed for as long as this, the target exclusively; `reducer` is
+/// one of their elements.
 pub(in crate::memory) struct Accumulation<'b> {
     pub(in crate::memory) target: *mut u8,
     pub(in crate::memory) updates: *const u8,
@@ -120,10 +119,7 @@ pub(in crate::memory) struct Accumulation<'b> {
     pub(in crate::memory) components: &'b Components,
     /// Whether updates touch little of the target.
     pub(in crate::memory) sparse: bool,
-    pub(in crate::memory) kernels: &'b Kernels,
-    pub(in crate::memory) reduction: Reduction,
-    /// Whether the value that a target holds takes part.
-    pub(in crate::memory) init: bool,
+    pub(in crate::memory) reducer: Reducer,
     /// The target and the updates, where both are dense.
     pub(in crate::memory) dense: Option<[Dense; 2]>,
 }
@@ -223,9 +219,8 @@ pub(in crate::memory) fn accumulate(accumulation: &Accumulation<'_>) -> Result<(
     lanes.sort_by_key(|level| std::cmp::Reverse(level.step.selected.unsigned_abs()));
     merge(&mut lanes);
     let extent = |rows: bool| Extent { updates, rows, bits: accumulation.size as u32 * 8 };
-    let accumulator =
-        |extent: Extent| accumulation.kernels.accumulator(accumulation.reduction, extent);
-    let by_element = accumulator(extent(false)).expect(HAS_KERNELS);
+    let reducer = accumulation.reducer;
+    let by_element = reducer.accumulator(extent(false)).expect(HAS_KERNELS);
     #[cfg(feature = "half")]
     if let Some(done) =
         by_element.in_order.and_then(|run| in_order::run(accumulation, run, updates))
@@ -245,7 +240,7 @@ pub(in crate::memory) fn accumulate(accumulation: &Accumulation<'_>) -> Result<(
     let counted = COUNTED_ROW[usize::from(updates / 2 >= accumulation.targets())];
     let rows = inside && !row.reads_indices() && row.len >= counted && !small;
     let mut extent = extent(rows);
-    let significant = accumulation.kernels.significant().zip(extent.scan_limit());
+    let significant = reducer.kernels.significant.zip(extent.scan_limit());
     // Indices that are shorter than the target leave most of it out: a scan would take longer than the reduction.
     let lens = lanes.iter().chain([&row]).map(|level| level.len);
     let among = lens.fold(accumulation.targets(), usize::saturating_mul);
@@ -257,7 +252,7 @@ pub(in crate::memory) fn accumulate(accumulation: &Accumulation<'_>) -> Result<(
         let bits = unsafe { bits::scan(significant, arrays, accumulation.size, max_bits) };
         extent.bits = bits.unwrap_or(extent.bits);
     }
-    let accumulator = accumulator(extent).expect(HAS_KERNELS);
+    let accumulator = reducer.accumulator(extent).expect(HAS_KERNELS);
     SlotPlan { accumulation, accumulator, lanes, row, inside, rows }.run(updates)
 }
 

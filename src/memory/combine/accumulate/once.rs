@@ -4,29 +4,27 @@
 
 use half::{bf16, f16};
 
-use super::halves::{Bf16, Format, f16_format};
+use super::halves::{
+    Bf16, Format, Half, f16_format, narrow_bf16, narrow_f16, reduce_row_of_bf16, reduce_row_of_f16,
+    widen_bf16, widen_f16,
+};
 use super::in_order::LastTarget;
-use super::kinds::{InOrderRun, OnceRun};
+use super::kinds::{InOrderRun, NarrowFn, OnceRun, WidenFn};
+use super::rows::ReduceRow;
 use crate::memory::combine::apply::elements;
 use crate::memory::combine::rows::{self, Combine};
 use crate::memory::tile::{Tile, TileFn};
 use crate::reduction::Reduction;
 
-/// A type of half precision, whose targets can be combined with their only updates.
-pub(crate) trait CombineOnce {
-    /// The function for a reduction, which combines in `f32`; none for minima and maxima. That of
-    /// means is for two terms. On x86-64 it needs what
-    /// [`Rows::can_run`](super::rows::Rows::can_run) asks for.
-    fn once(reduction: Reduction) -> Option<OnceRun>;
+/// The functions of each format, and [`OnceRun::cost_factor`].
+macro_rules! halves {
+    ($($half:ty: $widen:ident, $narrow:ident, $row:ident, $run:ident, $in_order:ident, $cost_factor:literal;)*) => {$(
+        impl Half for $half {
+            const WIDEN: WidenFn = $widen;
+            const NARROW: NarrowFn = $narrow;
+            const SUM_ROW: ReduceRow = $row::<false>;
+            const MULTIPLY_ROW: ReduceRow = $row::<true>;
 
-    /// The function for targets whose updates follow each other; none for minima and maxima. It needs the
-    /// same.
-    fn in_order(reduction: Reduction) -> Option<InOrderRun>;
-}
-
-macro_rules! once {
-    ($($half:ty: $run:ident, $in_order:ident, $cost_factor:literal;)*) => {$(
-        impl CombineOnce for $half {
             fn once(reduction: Reduction) -> Option<OnceRun> {
                 let run: TileFn = match reduction {
                     Reduction::Sum => $run::<Add>,
@@ -50,9 +48,9 @@ macro_rules! once {
         }
     )*};
 }
-once! {
-    f16: f16_once, f16_in_order, 2;
-    bf16: bf16_once, bf16_in_order, 4;
+halves! {
+    f16: widen_f16, narrow_f16, reduce_row_of_f16, f16_once, f16_in_order, 2;
+    bf16: widen_bf16, narrow_bf16, reduce_row_of_bf16, bf16_once, bf16_in_order, 4;
 }
 
 /// Combines a target with an update.

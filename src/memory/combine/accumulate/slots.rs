@@ -1,7 +1,7 @@
 //! Slots that are a sum and a count ([`Running`]).
 
 use super::super::apply::{apply_alone, apply_singly, elements, one};
-use super::runs::map_run;
+use super::convert::map_run;
 use crate::memory::cpu::widely;
 use crate::memory::indices::elements::Elements;
 use crate::memory::tile::Tile;

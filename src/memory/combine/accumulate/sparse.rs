@@ -1,11 +1,11 @@
 //! Reductions of updates that touch little of the target: updates are sorted by their target, and
 //! only the targets that are touched have slots. Where a target has but one update, this needs no
-//! sorting (`singles.rs`).
+//! sorting (`marks.rs`).
 
 use std::ops::Range;
 
 use super::kinds::Accumulator;
-use super::singles::Marks;
+use super::marks::Marks;
 use super::touched::{Touched, TouchedBuffers, is_apart};
 use super::{Accumulation, SHORT_ROW};
 use crate::error::Result;
@@ -251,7 +251,7 @@ impl<'s> Sparse<'s> {
         let single = evenly.is_some() && rows * pieces == 1;
         let shares = if single { parts.min(count / MIN_SHARE).clamp(1, MAX_SHARES) } else { 1 };
         let parts = parts.min(rows * pieces * shares);
-        let once = accumulation.kernels.once(accumulation.reduction, accumulation.init);
+        let once = accumulation.reducer.once();
         Sparse {
             accumulation,
             accumulator,

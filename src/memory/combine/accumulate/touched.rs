@@ -172,7 +172,7 @@ impl<'t> Touched<'t> {
         self.add();
         let Touched { accumulation, accumulator, row, .. } = *self;
         let (slots, held) = self.memory();
-        let init = accumulation.init;
+        let init = accumulation.reducer.init;
         // SAFETY: all slots were started (`add`), and the targets are this row's (`new`).
         unsafe {
             if self.buffers.short {
@@ -221,7 +221,7 @@ impl<'t> Touched<'t> {
                     accumulator.start(target, row.step.selected, slot_of(number), row.len);
                 }
             }
-            if !accumulation.init {
+            if !accumulation.reducer.init {
                 ClearSlots(accumulator).run(&empty);
             }
             AddToSlots(accumulator).run(&updates);
