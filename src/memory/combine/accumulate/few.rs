@@ -28,6 +28,7 @@ pub(in crate::memory) unsafe fn accumulate_few(
     let (target, all, size) = few.target()?;
     let extent = Extent { updates: few.count(), rows: false, bits: size as u32 * 8 };
     let accumulator = reducer.accumulator(extent).expect(HAS_KERNELS);
+    let init = reducer.init;
     if all.len.checked_mul(accumulator.slot)? > size_of::<u128>() * NUMBERS {
         return None;
     }
@@ -39,13 +40,13 @@ pub(in crate::memory) unsafe fn accumulate_few(
     unsafe {
         accumulator.start(target, all.step, slots, all.len);
         let done = few.run_over(slots, scale, |tile| {
-            if !reducer.init {
+            if !init {
                 ClearSlots(&accumulator).run(tile);
             }
             AddToSlots(&accumulator).run(tile);
         });
         if done == Some(Ok(())) {
-            accumulator.finish(slots, target, all.step, all.len, reducer.init);
+            accumulator.finish(slots, target, all.step, all.len, init);
         }
         done
     }
