@@ -315,9 +315,20 @@ pub enum Error {
         element_size: usize,
     },
 
-    /// The allocator refused the memory of a result or of a work buffer; or a mean, or
-    /// a reduction of half precision, has 2³² − 1 updates or more, whose work memory no
-    /// allocator would be asked for.
+    /// A mean has more updates, or an [`IndexPlan`](crate::IndexPlan) whose
+    /// [`counts`](crate::IndexPlan::counts) are asked for has more indices or targets,
+    /// than can be counted in 32 bits.
+    #[error("{count} {what} are too many to count (expected at most {most})")]
+    TooMany {
+        /// What there is too much of: `"updates of a mean"`, `"indices"` or `"targets"`.
+        what: &'static str,
+        /// How many there are; `usize::MAX` also stands for more.
+        count: usize,
+        /// The most that can be counted.
+        most: usize,
+    },
+
+    /// The allocator refused the memory of a result or of a work buffer.
     #[error("could not allocate {bytes} bytes")]
     AllocationFailed {
         /// The size of the memory that was refused.

@@ -9,7 +9,7 @@ use ndarray::{Array1, Dimension, Ix1};
 use super::OutOfBounds;
 use crate::arguments::{AsIndices, Hold, HoldIndices};
 use crate::error::{Error, Result};
-use crate::memory::{Indices, Lens, Positions, Viewed};
+use crate::memory::{Indices, Lens, Positions, Viewed, reserved};
 
 /// Indices that have been checked once, for calls that use the same
 /// indices many times: the edges of a graph, the cells of a mesh, the bins of
@@ -167,9 +167,11 @@ impl<D: Dimension> IndexPlan<D> {
         let indices = held.indices();
         let Some(&numbers) = indices.shape().last() else { return Err(Error::NoTuples) };
         if numbers != lens.len() || numbers == 0 {
-            return Err(Error::PlanTuples { numbers, lens: lens.to_vec() });
+            let mut copy = reserved(lens.len())?;
+            copy.extend_from_slice(lens);
+            return Err(Error::PlanTuples { numbers, lens: copy });
         }
-        Self::make(indices, Lens::Each(lens.into()), out_of_bounds)
+        Self::make(indices, Lens::each(lens)?, out_of_bounds)
     }
 
     fn make(indices: Indices<'_>, lens: Lens, out_of_bounds: OutOfBounds) -> Result<Self> {
@@ -187,8 +189,8 @@ impl<D: Dimension> IndexPlan<D> {
     /// each element of the axes that they select along, in row-major order.
     ///
     /// # Errors
-    /// [`AllocationFailed`](Error::AllocationFailed), also where there are more
-    /// than 4,294,967,295 positions or indices.
+    /// [`TooMany`](Error::TooMany) for more than 4,294,967,295 indices (a tuple is one) or
+    /// positions; [`AllocationFailed`](Error::AllocationFailed).
     ///
     /// # Examples
     /// ```
@@ -204,7 +206,7 @@ impl<D: Dimension> IndexPlan<D> {
     /// that further calls copy them.
     pub fn counts(&self) -> Result<Array1<u32>> {
         self.positions.counts().and_then(|counts| {
-            let mut copy = crate::memory::reserved(counts.len())?;
+            let mut copy = reserved(counts.len())?;
             copy.extend_from_slice(counts);
             Ok(Array1::from_vec(copy))
         })

@@ -104,6 +104,8 @@ pub trait ScatterExt: AsArrayRef {
     /// [`gather_with`](crate::GatherExt::gather_with);
     /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction) for a
     /// reduction that is not defined for the element type;
+    /// [`TooMany`](crate::Error::TooMany) for a mean of more than 4,294,967,294
+    /// updates along the selected axes;
     /// [`EmptyAxis`](crate::Error::EmptyAxis) for an index that `Clip` or `Wrap`
     /// would map onto an axis of length 0.
     ///
@@ -228,7 +230,7 @@ pub trait ScatterExt: AsArrayRef {
     ///
     /// # Errors
     /// Those of [`scatter_inplace`](Self::scatter_inplace), except
-    /// `UnsupportedReduction`. On error `f` has not been called.
+    /// `UnsupportedReduction` and `TooMany`. On error `f` has not been called.
     ///
     /// # Panics
     /// If `f` panics. Elements that it has changed by then stay changed.

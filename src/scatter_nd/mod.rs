@@ -98,6 +98,8 @@ pub trait ScatterNdExt: AsArrayRef {
     /// Those of [`scatter_nd`](Self::scatter_nd);
     /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction) for a
     /// reduction that is not defined for the element type;
+    /// [`TooMany`](crate::Error::TooMany) for a mean of more than 4,294,967,294
+    /// updates along the selected axes;
     /// [`EmptyAxis`](crate::Error::EmptyAxis) for an index that `Clip` or `Wrap`
     /// would map onto an axis of length 0.
     ///
@@ -208,7 +210,7 @@ pub trait ScatterNdExt: AsArrayRef {
     ///
     /// # Errors
     /// Those of [`scatter_nd_inplace`](Self::scatter_nd_inplace), except
-    /// `UnsupportedReduction`. On error `f` has not been called.
+    /// `UnsupportedReduction` and `TooMany`. On error `f` has not been called.
     ///
     /// # Panics
     /// If `f` panics. Elements that it has changed by then stay changed.

@@ -280,7 +280,35 @@ fn axes_beyond_32_bits() {
     let skipped = IndexPlan::with(&[-1, i64::MAX], 10_000_000_000, OutOfBounds::Skip).unwrap();
     let fill = Gather::along(0).out_of_bounds(OutOfBounds::Fill(1));
     assert_eq!(long.gather_with(&skipped, fill).unwrap(), array![7, 1].into_dyn());
-    assert!(matches!(plan.counts(), Err(Error::AllocationFailed { .. })));
+    let too_many = |what, count| Err(Error::TooMany { what, count, most: u32::MAX as usize });
+    assert_eq!(plan.counts(), too_many("targets", 10_000_000_000));
+    assert_eq!(
+        plan.counts().unwrap_err().to_string(),
+        "10000000000 targets are too many to count (expected at most 4294967295)"
+    );
+    // As many indices as can be counted, and one more; a tuple is one index.
+    let index = arr0(1_u8);
+    let many = u32::MAX as usize;
+    let counts = |shape: &[usize]| {
+        let indices = index.broadcast(shape).unwrap();
+        match shape {
+            [_] => IndexPlan::new(&indices, 3),
+            _ => IndexPlan::tuples(&indices, &[3], OutOfBounds::Error),
+        }
+        .unwrap()
+        .counts()
+    };
+    assert_eq!(counts(&[many]), Ok(array![0, u32::MAX, 0]));
+    assert_eq!(counts(&[many + 1]), too_many("indices", many + 1));
+    assert_eq!(counts(&[many, 1]), Ok(array![0, u32::MAX, 0]));
+    assert_eq!(counts(&[many + 1, 1]), too_many("indices", many + 1));
+    // More targets than are numbered, and none, by pairs.
+    let pairs = |lens: &[usize]| {
+        let indices = array![[i64::MAX, 0]];
+        IndexPlan::tuples(&indices, lens, OutOfBounds::Skip).unwrap().counts()
+    };
+    assert_eq!(pairs(&[1 << 40, 1 << 40]), too_many("targets", usize::MAX));
+    assert_eq!(pairs(&[1 << 40, 0]), Ok(array![]));
 }
 
 #[test]
