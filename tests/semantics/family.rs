@@ -14,8 +14,9 @@ use opkernels::{
 use crate::common::oracle::Kind;
 use crate::common::{Index, array_of, assert_same, calls};
 
+/// An index of a signed type out of bounds.
 fn outside(index: i128, position: &[usize], axis: usize, len: usize) -> Error {
-    Error::IndexOutOfBounds { index, position: position.to_vec(), axis, len }
+    Error::IndexOutOfBounds { index, position: position.to_vec(), axis, len, signed: true }
 }
 
 /// Indices of every kind in data of shape 2 by 3 by 4, without batch dimensions.
@@ -473,10 +474,18 @@ fn index_integer_types() {
         // The largest value is no -1, and nothing is narrowed.
         let largest = Array2::from_elem((1, 2), I::max_value());
         let wide: i128 = I::max_value().try_into().ok().unwrap();
-        assert_eq!(data.gather_elements(&largest, 0), Err(outside(wide, &[0, 0], 0, 2)));
-        assert_eq!(data.gather_nd(&largest), Err(outside(wide, &[0, 0], 0, 2)));
-        assert_eq!(data.scatter(&[I::max_value()], &0, 0), Err(outside(wide, &[0], 0, 2)));
-        assert_eq!(data.scatter_nd(&largest, &0), Err(outside(wide, &[0, 0], 0, 2)));
+        let signed = I::min_value() != I::zero();
+        let outside = |position: &[usize]| Error::IndexOutOfBounds {
+            index: wide,
+            position: position.to_vec(),
+            axis: 0,
+            len: 2,
+            signed,
+        };
+        assert_eq!(data.gather_elements(&largest, 0), Err(outside(&[0, 0])));
+        assert_eq!(data.gather_nd(&largest), Err(outside(&[0, 0])));
+        assert_eq!(data.scatter(&[I::max_value()], &0, 0), Err(outside(&[0])));
+        assert_eq!(data.scatter_nd(&largest, &0), Err(outside(&[0, 0])));
     }
     macro_rules! each {
         ($($int:ty)*) => { $(check::<$int>();)* };
