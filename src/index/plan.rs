@@ -18,17 +18,17 @@ use crate::memory::{Indices, Lens, Positions, Viewed, reserved};
 /// A plan can be passed instead of its indices to every operation and form that
 /// selects along axes of the length that the plan was made for, and gives
 /// results with the same bits: `plan[i..]` stands for `indices[i..]`. No call has
-/// a pass over the indices first, and none can fail by them; a scatter on several
-/// threads has a list of the updates of each thread's targets; a mean of rows has
-/// its counts. A plan is `Send` and `Sync`.
+/// a pass over the indices first, and none can fail because of them. A scatter on several
+/// threads finds the updates of each thread's targets listed, and a mean of rows finds
+/// them counted. A plan is `Send` and `Sync`.
 ///
 /// # Out of bounds
 /// A plan decides what is done with indices out of bounds: [`new`](Self::new)
 /// refuses them, [`with`](Self::with) and [`tuples`](Self::tuples) take an
 /// [`OutOfBounds`]. The attributes of a call either have the same policy or the
 /// default, `Error`; a gather by a plan that skips needs `Fill` with the value to
-/// fill with. A plan by `Error`, all of whose indices are in bounds, can be used
-/// with all attributes.
+/// fill with. A plan made with `Error` holds only valid indices, so any attributes may be
+/// used with it.
 ///
 /// # Errors
 /// Calls refuse a plan that was made for an axis of another length
