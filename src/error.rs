@@ -36,11 +36,11 @@ pub enum Error {
         rank: usize,
     },
 
-    /// An index is outside `-len..=len - 1`. The error names the first such index
-    /// in row-major order of `indices`.
+    /// An index is outside `-len..=len - 1`, or one of an unsigned type outside
+    /// `0..=len - 1`. The error names the first such index in row-major order of `indices`.
     #[error(
         "index {index}{} is out of bounds for axis {axis} of length {len} ({})",
-        Place(.position), IndexRange(*.len)
+        Place(.position), IndexRange { len: *.len, signed: *.signed }
     )]
     IndexOutOfBounds {
         /// The index as it was given.
@@ -51,6 +51,8 @@ pub enum Error {
         axis: usize,
         /// The length of that axis.
         len: usize,
+        /// Whether the indices are of a signed type: then negative ones count from the end.
+        signed: bool,
     },
 
     /// [`OutOfBounds::Clip`](crate::OutOfBounds::Clip) or
@@ -77,9 +79,9 @@ pub enum Error {
     /// `batch_dims` is outside the range that the ranks of data and indices
     /// allow.
     #[error(
-        "batch_dims {batch_dims} is out of range for data of rank {data_rank} and indices of rank \
-         {indices_rank} (expected {})",
-        BatchDims { most: (*.data_rank).min(*.indices_rank), rank: *.indices_rank }
+        "batch_dims {batch_dims} is out of range for data of rank {data_rank}, indices of rank \
+         {indices_rank} and axis {axis} (expected {})",
+        BatchDims { most: (*.axis).min(*.data_rank).min(*.indices_rank), rank: *.indices_rank }
     )]
     BatchDimsOutOfRange {
         /// `batch_dims` as it was given.
@@ -88,6 +90,8 @@ pub enum Error {
         data_rank: usize,
         /// The rank of the indices.
         indices_rank: usize,
+        /// The axis along which indices select, counted from 0.
+        axis: usize,
     },
 
     /// There are more batch dimensions than axes before the one along which indices
@@ -102,7 +106,8 @@ pub enum Error {
 
     /// The leading `batch_dims` lengths of data and indices differ.
     #[error(
-        "the first {batch_dims} lengths of data {data:?} and indices {indices:?} must be equal"
+        "the first {} of data {data:?} and indices {indices:?} must be equal",
+        Lengths(*.batch_dims)
     )]
     BatchShapeMismatch {
         /// `batch_dims`, counted from 0.
@@ -141,7 +146,7 @@ pub enum Error {
 
     /// `indices` of [`gather_elements`](crate::GatherElementsExt) or
     /// [`scatter_elements`](crate::ScatterElementsExt) are longer than the data along
-    /// another axis than the one along which they select.
+    /// an axis other than `axis`.
     #[error(
         "indices of shape {indices:?} do not fit data of shape {data:?} for axis {axis}: \
          length {} of dimension {dim} is greater than {}", length(.indices, *.dim), length(.data, *.dim)
@@ -193,9 +198,8 @@ pub enum Error {
 
     /// Tuples have no numbers, or more than there are axes to select along.
     #[error(
-        "the last axis of indices has length {len} ({}: each number of a tuple selects \
-         along an axis of data of rank {data_rank} behind {batch_dims} batch dimensions)",
-        TupleLengths(.data_rank.saturating_sub(*.batch_dims))
+        "the last axis of indices has length {len} ({})",
+        TupleLengths { data_rank: *.data_rank, batch_dims: *.batch_dims }
     )]
     TupleLengthOutOfRange {
         /// The number of numbers in a tuple.
@@ -212,7 +216,7 @@ pub enum Error {
         "batch_dims {batch_dims} is out of range for data of rank {data_rank} and indices of rank \
          {indices_rank}, whose last axis holds tuples (expected {})",
         BatchDims {
-            most: (*.data_rank).min(.indices_rank.saturating_sub(1)),
+            most: data_rank.saturating_sub(1).min(.indices_rank.saturating_sub(1)),
             rank: *.indices_rank,
         }
     )]
@@ -226,7 +230,9 @@ pub enum Error {
     },
 
     /// An [`IndexPlan`](crate::IndexPlan) was made for an axis of another length.
-    #[error("the plan of indices is for an axis of length {plan}, axis {axis} has length {len}")]
+    #[error(
+        "the index plan was made for an axis of length {plan}, but axis {axis} has length {len}"
+    )]
     PlanLength {
         /// The length that the plan was made for.
         plan: usize,
@@ -251,17 +257,17 @@ pub enum Error {
         lens: Vec<usize>,
     },
 
-    /// An [`IndexPlan`](crate::IndexPlan) and the attributes of the call differ in
+    /// An [`IndexPlan`](crate::IndexPlan) and the call, or the plan that is made of it, differ in
     /// what to do with indices out of bounds.
     #[error(
-        "the plan of indices does {plan} those out of bounds, the call would {call} them (expected \
-         attributes that say the same, or nothing; a gather needs a value to fill with where a \
-         plan does skip)"
+        "the index plan was made with out-of-bounds policy `{plan}`, but `{call}` was requested (use \
+         the same policy or leave it at the default; to gather with a `skip` plan, use `Fill(value)`)"
     )]
     PlanOutOfBounds {
-        /// What the plan does: `"refuse"`, `"skip"`, `"clip"` or `"wrap"`.
+        /// What the plan does with them: `"skip"`, `"clip"` or `"wrap"`.
         plan: &'static str,
-        /// What the call would do: one of these, or `"fill"` their places in what is gathered.
+        /// What was requested: one of these, `"refuse"`, or `"fill"` their places in what is
+        /// gathered.
         call: &'static str,
     },
 
@@ -275,7 +281,10 @@ pub enum Error {
     },
 
     /// The number of shifts is neither one nor the number of axes.
-    #[error("{shifts} shifts for {axes} axes (expected one shift, or one for each axis)")]
+    #[error(
+        "{shifts} shifts for {axes} {} (expected one shift, or one for each axis)",
+        if *.axes == 1 { "axis" } else { "axes" }
+    )]
     ShiftCountMismatch {
         /// The number of shifts.
         shifts: usize,
@@ -315,9 +324,20 @@ pub enum Error {
         element_size: usize,
     },
 
-    /// The allocator refused the memory of a result or of a work buffer; or a mean, or
-    /// a reduction of half precision, has 2³² − 1 updates or more, whose work memory no
-    /// allocator would be asked for.
+    /// A mean has more updates, or an [`IndexPlan`](crate::IndexPlan) whose
+    /// [`counts`](crate::IndexPlan::counts) are asked for has more indices or targets,
+    /// than can be counted in 32 bits.
+    #[error("{count} {what} are too many to count (expected at most {most})")]
+    TooMany {
+        /// What there is too much of: `"updates of a mean"`, `"indices"` or `"targets"`.
+        what: &'static str,
+        /// How many there are; `usize::MAX` also stands for more.
+        count: usize,
+        /// The most that can be counted.
+        most: usize,
+    },
+
+    /// The allocator refused the memory of a result or of a work buffer.
     #[error("could not allocate {bytes} bytes")]
     AllocationFailed {
         /// The size of the memory that was refused.
@@ -383,20 +403,54 @@ struct BatchDims {
 impl fmt::Display for BatchDims {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (most, rank) = (self.most as i128, self.rank as i128);
-        match most >= rank - 1 {
-            true => write!(f, "{}..={most}", -rank),
-            false => write!(f, "0..={most}, or {}..={}", -rank, most - rank),
+        match most {
+            _ if most >= rank - 1 => write!(f, "{}..={most}", -rank),
+            0 => write!(f, "0 or {}", -rank),
+            _ => write!(f, "0..={most}, or {}..={}", -rank, most - rank),
         }
     }
 }
 
-struct TupleLengths(usize);
+/// How many numbers a tuple may have.
+struct TupleLengths {
+    data_rank: usize,
+    batch_dims: usize,
+}
 
 impl fmt::Display for TupleLengths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TupleLengths { data_rank, batch_dims } = *self;
+        match (data_rank, data_rank.saturating_sub(batch_dims)) {
+            (0, _) => f.write_str("no tuple length is possible: data of rank 0 has no axis"),
+            (1, 0) => {
+                f.write_str("no tuple length is possible: the only axis is a batch dimension")
+            }
+            (_, 0) => {
+                write!(f, "no tuple length is possible: all {data_rank} axes are batch dimensions")
+            }
+            (_, most) => {
+                write!(
+                    f,
+                    "expected 1..={most}: each number of a tuple selects along an axis of data of rank \
+                     {data_rank}"
+                )?;
+                match batch_dims {
+                    0 => Ok(()),
+                    1 => f.write_str(" after 1 batch dimension"),
+                    _ => write!(f, " after {batch_dims} batch dimensions"),
+                }
+            }
+        }
+    }
+}
+
+struct Lengths(usize);
+
+impl fmt::Display for Lengths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            0 => f.write_str("no length will do"),
-            most => write!(f, "expected 1..={most}"),
+            1 => f.write_str("length"),
+            lengths => write!(f, "{lengths} lengths"),
         }
     }
 }
@@ -412,13 +466,17 @@ impl fmt::Display for Numbers {
     }
 }
 
-struct IndexRange(usize);
+struct IndexRange {
+    len: usize,
+    signed: bool,
+}
 
 impl fmt::Display for IndexRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 => f.write_str("the axis is empty"),
-            len => write!(f, "expected -{len}..={}", len - 1),
+        match (self.len, self.signed) {
+            (0, _) => f.write_str("the axis is empty"),
+            (len, true) => write!(f, "expected -{len}..={}", len - 1),
+            (len, false) => write!(f, "expected 0..={}", len - 1),
         }
     }
 }

@@ -1,8 +1,9 @@
-//! Gather, scatter and roll for [`ndarray`]: the data movement that ndarray
-//! lacks, with the exact semantics of the ONNX and OpenVINO operators.
+//! Gather, scatter and roll for [`ndarray`], with the exact semantics of the ONNX and
+//! OpenVINO operators. ndarray itself has only
+//! [`select`](ndarray::ArrayRef::select), a gather of whole slices by a list of `usize`.
 //!
-//! There are three kinds of index, each with a gather and a scatter, which are each
-//! other's gradient; and roll:
+//! There are three kinds of index, each with a gather and a scatter, and there is roll.
+//! The gradient of a gather is a scatter that sums, and that of such a scatter a gather.
 //!
 //! | to | read | write or reduce |
 //! |---|---|---|
@@ -56,28 +57,32 @@
 //! # What can be passed
 //!
 //! The traits are implemented for every array and view of ndarray, of static
-//! and dynamic rank and of any strides. Inputs are read in place, but for arrays
-//! whose rows are not contiguous, as those of a transposed one: a roll, or a call whose
-//! indices select about as many elements as they have or more, may work in a copy
-//! (reductions that accumulate beside the target, of half precision and some means,
-//! from a quarter as many on). Many indices that are not contiguous, as a column of a table,
-//! and updates that lie transposed, may be copied first.
+//! and dynamic rank and of any strides. Inputs are read in place, with these exceptions:
+//!
+//! - If the rows of an array are not contiguous, a roll may work in a copy of it. So may
+//!   a gather or scatter that produces or consumes at least about as many elements as the
+//!   array has. Reductions of half precision and some means do so from a quarter as many
+//!   on into a transposed target, and from half as many on into a stepped one.
+//! - Many indices that are not contiguous, as a column of a table, and updates that lie
+//!   transposed may be copied first.
+//!
+//! Arguments have these forms:
 //!
 //! - An axis is an [`Axis`](ndarray::Axis) or an integer; a negative one counts
 //!   from the last axis.
-//! - Indices are slices, `[I; N]`, `Vec<I>`, arrays, views or single integers of any
-//!   integer type; a negative index counts from the end of its axis.
+//! - Indices are slices, `[I; N]`, `Vec<I>`, arrays, views or single integers, of 8 to
+//!   64 bits, `isize` or `usize`; a negative index counts from the end of its axis.
 //! - Updates take the same forms. A single value, `&1.0` or `&ndarray::arr0(value)`,
 //!   is the update of every place.
-//! - Attributes can be an axis alone, if the operation has one: then all others have
-//!   their defaults.
+//! - An axis can be passed instead of attributes, if the operation has one: then all
+//!   other attributes have their defaults.
 //!
 //! For indices that are used many times, make an [`IndexPlan`]: they are checked and
 //! listed by target once, and the plan is accepted wherever indices are.
 //!
 //! # Guides
 //!
-//! - [`guide::coming_from`]: the calls of NumPy, PyTorch, JAX, ONNX and OpenVINO
+//! - [`guide::coming_from`]: the calls of ndarray, NumPy, PyTorch, JAX, ONNX and OpenVINO
 //!   beside those of this crate.
 //! - [`guide::cookbook`]: reordering, one-hot rows, segment means, embedding bags,
 //!   neighbours in graphs, centred spectra, shifted windows, folds of all kinds.
@@ -113,14 +118,14 @@
 //!
 //! Large calls run on the current rayon thread pool, others on the calling thread.
 //! Results are the same to the bit for every number of threads, memory layout and
-//! run, except for the sign and payload of a NaN: updates of a scatter apply in row-major order of
-//! `indices`, floating-point sums included. Without the feature `rayon`
+//! run, except for the sign and payload of a NaN. Updates of a scatter apply in row-major
+//! order of `indices`, floating-point sums included. Without the feature `rayon`
 //! everything runs on the calling thread.
 //!
 //! While a thread waits for the other parts of a call, rayon runs other tasks of the
 //! pool on it, as in [`rayon::join`](https://docs.rs/rayon/latest/rayon/fn.join.html).
-//! So do not hold a lock during a call if tasks of that pool take it, too: such a task
-//! may run on the thread that holds the lock, and deadlock. Calls themselves hold no
+//! So do not hold a lock during a call if tasks of that pool take the same lock: such a
+//! task may run on the thread that holds it, and deadlock. Calls themselves hold no
 //! lock while they wait.
 //!
 //! # Features
@@ -135,17 +140,22 @@
 //!
 //! # Limitations
 //!
-//! - A scatter of elements along the only axis of a one-dimensional array runs on
-//!   one thread, unless its indices are sorted or those of an [`IndexPlan`], or it
-//!   reduces integers to few targets, or its targets take most of the last-level
-//!   cache, or its elements have some 200 bytes or more, or it is a mean or a
-//!   reduction of half precision whose targets are many times as many as its
-//!   updates: splitting it costs more than it gains.
+//! - A scatter into a one-dimensional array uses one thread, since splitting it would cost
+//!   more than it gains, except:
+//!   - by sorted indices, or those of an [`IndexPlan`];
+//!   - if it reduces integers to few targets;
+//!   - if its targets take most of the last-level cache;
+//!   - if its elements have some 200 bytes or more;
+//!   - if it is a mean or a reduction of half precision with many times as many targets
+//!     as updates.
+//! - A mean of more than 4,294,967,294 updates along the selected axes is an error.
 //! - Gathers and rolls of elements that need dropping (`String`, `Vec`) first make an
 //!   array of references, one for each element of the result, and clone from it.
 //! - If a clone, or the function of a fold, panics halfway through an `_into` or
-//!   in-place call, some elements of the target are new and some old, all valid. An
-//!   output that was not initialised stays so.
+//!   in-place call, some elements of the target are new and some old, all valid. Of an
+//!   output of `MaybeUninit` none is promised to be initialised; elements that were
+//!   written by then are leaked.
+//! - The crate needs `std`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arguments;

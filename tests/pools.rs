@@ -158,8 +158,13 @@ fn few_targets_and_an_error() {
                 let mut target = data.clone();
                 let error = target.scatter_inplace(&wrong, &updates, Scatter::sum(0)).unwrap_err();
                 let place = vec![place];
-                let refused =
-                    Error::IndexOutOfBounds { index: 10, position: place, axis: 0, len: 10 };
+                let refused = Error::IndexOutOfBounds {
+                    index: 10,
+                    position: place,
+                    axis: 0,
+                    len: 10,
+                    signed: true,
+                };
                 assert_eq!(error, refused);
                 assert_eq!(target, data);
                 let error = data.scatter_with(&wrong, &updates, Scatter::sum(0)).unwrap_err();

@@ -50,9 +50,17 @@ impl Cells {
     }
 }
 
-/// Count and mean depth for each half unit of magnitude from 4.0 on.
-pub(crate) fn by_magnitude(quakes: &Quakes) -> Result<(Array1<u32>, Array1<f64>)> {
-    let class = quakes.magnitude.mapv(|magnitude| ((magnitude - 4.0) * 2.0 + 1e-3).floor() as i64);
+/// Counts and mean depths, one for each half unit of magnitude from 4.0 on.
+pub(crate) type Classes = (Array1<u32>, Array1<f64>);
+
+/// The half unit of magnitude from 4.0 on; less than 0 for a weaker quake.
+fn class(magnitude: f32) -> i64 {
+    ((magnitude - 4.0) * 2.0 + 1e-3).floor() as i64
+}
+
+/// Count and mean depth for each half unit of magnitude.
+pub(crate) fn by_magnitude(quakes: &Quakes) -> Result<Classes> {
+    let class = quakes.magnitude.mapv(class);
     let classes = class.iter().max().map_or(0, |last| last + 1).max(1) as usize;
     // Weaker quakes have a negative class, which would count from the end.
     let class = class.mapv(|class| if class < 0 { i64::MAX } else { class });
@@ -63,4 +71,24 @@ pub(crate) fn by_magnitude(quakes: &Quakes) -> Result<(Array1<u32>, Array1<f64>)
     let depths = quakes.depth.mapv(f64::from);
     let depth = Array1::zeros(classes).scatter_with(&class, &depths, mean)?;
     Ok((count, depth))
+}
+
+/// Compares counts and mean depths with those of a plain loop over all quakes.
+pub(crate) fn check(
+    quakes: &Quakes,
+    (counts, depths): &Classes,
+) -> std::result::Result<(), String> {
+    for (number, (&count, &depth)) in counts.iter().zip(depths).enumerate() {
+        let of_class = |at: &usize| class(quakes.magnitude[*at]) == number as i64;
+        let members: Vec<usize> = (0..quakes.len()).filter(of_class).collect();
+        let sum: f64 = members.iter().map(|&at| f64::from(quakes.depth[at])).sum();
+        let mean = sum / members.len().max(1) as f64;
+        if members.len() != count as usize || (mean - depth).abs() > 1e-9 * mean.abs() {
+            return Err(format!(
+                "class {number} has {count} quakes of mean depth {depth}, and should have {} of {mean}",
+                members.len()
+            ));
+        }
+    }
+    Ok(())
 }

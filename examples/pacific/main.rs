@@ -43,13 +43,14 @@ fn run(arguments: &[String]) -> Result<(), String> {
 
     let picture = panels::draw(&map, &quakes).map_err(|error| error.to_string())?;
     picture.save(out)?;
-    print_table(&quakes).map_err(|error| error.to_string())?;
+    let table = grid::by_magnitude(&quakes).map_err(|error| error.to_string())?;
+    print_table(&quakes, &table);
     println!("\nwrote {out}");
-    Ok(())
+    grid::check(&quakes, &table)
 }
 
 /// The numbers behind the picture.
-fn print_table(quakes: &Quakes) -> opkernels::Result<()> {
+fn print_table(quakes: &Quakes, (counts, depths): &grid::Classes) {
     let quake = |title: &str, at: usize| {
         println!(
             "{title:<10} magnitude {:.1} at {:.2}° S, {:.2}° E, {:.0} km deep",
@@ -60,10 +61,8 @@ fn print_table(quakes: &Quakes) -> opkernels::Result<()> {
     quake("deepest", quakes.greatest(|at| quakes.depth[at]));
     quake("strongest", quakes.greatest(|at| quakes.magnitude[at]));
     println!("\nmagnitude   count   mean depth");
-    let (counts, depths) = grid::by_magnitude(quakes)?;
-    for (class, (count, depth)) in counts.iter().zip(&depths).enumerate() {
+    for (class, (count, depth)) in counts.iter().zip(depths).enumerate() {
         let from = 4.0 + 0.5 * class as f32;
         println!("{from:.1} - {:.1} {count:8} {depth:9.1} km", from + 0.4);
     }
-    Ok(())
 }

@@ -24,7 +24,8 @@ impl Plan {
         let Some((&numbers, entries)) = indices.split_last() else {
             return Err(Error::NoTuples);
         };
-        let max = data_rank.min(entries.len());
+        // At least one axis is left to select along.
+        let max = data_rank.saturating_sub(1).min(entries.len());
         let Some(batch_dims) = batch_dims_of(batch_dims, indices_rank, max) else {
             return Err(Error::TupleBatchDimsOutOfRange { batch_dims, data_rank, indices_rank });
         };

@@ -9,7 +9,7 @@ use ndarray::{Array1, Dimension, Ix1};
 use super::{OutOfBounds, Policy};
 use crate::arguments::{AsIndices, Hold, HoldIndices};
 use crate::error::{Error, Result};
-use crate::memory::{Indices, Lens, Positions, Viewed};
+use crate::memory::{Indices, Lens, Positions, Viewed, reserved};
 
 /// Indices that have been checked once, for calls that use the same
 /// indices many times: the edges of a graph, the cells of a mesh, the bins of
@@ -18,17 +18,17 @@ use crate::memory::{Indices, Lens, Positions, Viewed};
 /// A plan can be passed instead of its indices to every operation and form that
 /// selects along axes of the length that the plan was made for, and gives
 /// results with the same bits: `plan[i..]` stands for `indices[i..]`. No call has
-/// a pass over the indices first, and none can fail by them; a scatter on several
-/// threads has a list of the updates of each thread's targets; a mean of rows has
-/// its counts. A plan is `Send` and `Sync`.
+/// a pass over the indices first, and none can fail because of them. A scatter on several
+/// threads finds the updates of each thread's targets listed, and a mean of rows finds
+/// them counted. A plan is `Send` and `Sync`.
 ///
 /// # Out of bounds
 /// A plan decides what is done with indices out of bounds: [`new`](Self::new)
 /// refuses them, [`with`](Self::with) and [`tuples`](Self::tuples) take an
 /// [`OutOfBounds`]. The attributes of a call either have the same policy or the
 /// default, `Error`; a gather by a plan that skips needs `Fill` with the value to
-/// fill with. A plan by `Error`, all of whose indices are in bounds, can be used
-/// with all attributes.
+/// fill with. A plan made with `Error` holds only valid indices, so any attributes may be
+/// used with it.
 ///
 /// # Errors
 /// Calls refuse a plan that was made for an axis of another length
@@ -167,9 +167,11 @@ impl<D: Dimension> IndexPlan<D> {
         let indices = held.indices();
         let Some(&numbers) = indices.shape().last() else { return Err(Error::NoTuples) };
         if numbers != lens.len() || numbers == 0 {
-            return Err(Error::PlanTuples { numbers, lens: lens.to_vec() });
+            let mut copy = reserved(lens.len())?;
+            copy.extend_from_slice(lens);
+            return Err(Error::PlanTuples { numbers, lens: copy });
         }
-        Self::make(indices, Lens::Each(lens.into()), out_of_bounds)
+        Self::make(indices, Lens::each(lens)?, out_of_bounds)
     }
 
     fn make(indices: Indices<'_>, lens: Lens, out_of_bounds: OutOfBounds) -> Result<Self> {
@@ -186,8 +188,8 @@ impl<D: Dimension> IndexPlan<D> {
     /// each element of the axes that they select along, in row-major order.
     ///
     /// # Errors
-    /// [`AllocationFailed`](Error::AllocationFailed), also where there are more
-    /// than 4,294,967,295 positions or indices.
+    /// [`TooMany`](Error::TooMany) for more than 4,294,967,295 indices (a tuple is one) or
+    /// positions; [`AllocationFailed`](Error::AllocationFailed).
     ///
     /// # Examples
     /// ```
@@ -203,7 +205,7 @@ impl<D: Dimension> IndexPlan<D> {
     /// that further calls copy them.
     pub fn counts(&self) -> Result<Array1<u32>> {
         self.positions.counts().and_then(|counts| {
-            let mut copy = crate::memory::reserved(counts.len())?;
+            let mut copy = reserved(counts.len())?;
             copy.extend_from_slice(counts);
             Ok(Array1::from_vec(copy))
         })

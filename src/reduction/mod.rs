@@ -119,7 +119,7 @@ impl FromStr for Reduction {
 #[diagnostic::on_unimplemented(
     message = "elements of type `{Self}` cannot be reduced",
     label = "expected a primitive number, `bool`, or with their features a `half` or complex number",
-    note = "any type can be reduced by a function of its own: `scatter_fold` and its kin"
+    note = "any type can be reduced by a function of its own: `scatter_fold` and the other folds"
 )]
 pub trait ReduceElement: Copy + Send + Sync + Sealed + 'static {
     /// The kernels of the type, which are compiled once.

@@ -104,6 +104,8 @@ pub trait ScatterExt: AsArrayRef {
     /// [`gather_with`](crate::GatherExt::gather_with);
     /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction) for a
     /// reduction that is not defined for the element type;
+    /// [`TooMany`](crate::Error::TooMany) for a mean of more than 4,294,967,294
+    /// updates along the selected axes;
     /// [`EmptyAxis`](crate::Error::EmptyAxis) for an index that `Clip` or `Wrap`
     /// would map onto an axis of length 0.
     ///
@@ -183,10 +185,11 @@ pub trait ScatterExt: AsArrayRef {
     /// they are few, are checked in a pass before the first update. Or the work is done
     /// in a copy of `self`, which an error discards: where indices take at least four
     /// times its memory, and where its rows are not contiguous, as in a transposed array,
-    /// and there are at least as many updates as elements (a quarter as many where the
-    /// reduction accumulates beside its target, as of half precision). A mean, and a
-    /// reduction of half precision, needs work memory in proportion to the number of
-    /// updates or to the length of the axis. Indices that are not contiguous, as columns of
+    /// and there are at least as many updates as elements (of half precision and some means
+    /// a quarter as many, or half as many if elements along other axes are farther apart). A
+    /// mean, and a reduction of half precision, needs work memory in proportion to the number
+    /// of updates or to the length of the axis; for rows of a few elements, and for means of
+    /// 64-bit integers, up to 16 bytes for each element of `self`. Indices that are not contiguous, as columns of
     /// a table, may be copied first; so may updates that lie transposed, in a scatter to a
     /// list. A shared `ArcArray` is copied first, unless an argument is refused; for a
     /// large one, the call takes about four times as long as
@@ -228,7 +231,7 @@ pub trait ScatterExt: AsArrayRef {
     ///
     /// # Errors
     /// Those of [`scatter_inplace`](Self::scatter_inplace), except
-    /// `UnsupportedReduction`. On error `f` has not been called.
+    /// `UnsupportedReduction` and `TooMany`. On error `f` has not been called.
     ///
     /// # Panics
     /// If `f` panics. Elements that it has changed by then stay changed.

@@ -103,6 +103,8 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// Those of [`scatter_elements`](Self::scatter_elements);
     /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction) for a
     /// reduction that is not defined for the element type;
+    /// [`TooMany`](crate::Error::TooMany) for a mean of more than 4,294,967,294
+    /// updates along the selected axes;
     /// [`EmptyAxis`](crate::Error::EmptyAxis) for an index that `Clip` or `Wrap`
     /// would map onto an axis of length 0.
     ///
@@ -219,7 +221,7 @@ pub trait ScatterElementsExt: AsArrayRef {
     ///
     /// # Errors
     /// Those of [`scatter_elements_inplace`](Self::scatter_elements_inplace), except
-    /// `UnsupportedReduction`. On error `f` has not been called.
+    /// `UnsupportedReduction` and `TooMany`. On error `f` has not been called.
     ///
     /// # Panics
     /// If `f` panics. Elements that it has changed by then stay changed.

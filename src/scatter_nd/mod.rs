@@ -98,6 +98,8 @@ pub trait ScatterNdExt: AsArrayRef {
     /// Those of [`scatter_nd`](Self::scatter_nd);
     /// [`UnsupportedReduction`](crate::Error::UnsupportedReduction) for a
     /// reduction that is not defined for the element type;
+    /// [`TooMany`](crate::Error::TooMany) for a mean of more than 4,294,967,294
+    /// updates along the selected axes;
     /// [`EmptyAxis`](crate::Error::EmptyAxis) for an index that `Clip` or `Wrap`
     /// would map onto an axis of length 0.
     ///
@@ -166,10 +168,11 @@ pub trait ScatterNdExt: AsArrayRef {
     /// they are few, are checked in a pass before the first update. Or the work is done
     /// in a copy of `self`, which an error discards: where indices take at least four
     /// times its memory, and where its rows are not contiguous, as in a transposed array,
-    /// and there are at least as many updates as elements (a quarter as many where the
-    /// reduction accumulates beside its target, as of half precision). A mean, and a
-    /// reduction of half precision, needs work memory in proportion to the number of
-    /// updates or to the length of the axis. Indices of one number each that are not
+    /// and there are at least as many updates as elements (of half precision and some means
+    /// a quarter as many, or half as many if elements along other axes are farther apart). A
+    /// mean, and a reduction of half precision, needs work memory in proportion to the number
+    /// of updates or to the length of the axis; for rows of a few elements, and for means of
+    /// 64-bit integers, up to 16 bytes for each element of `self`. Indices of one number each that are not
     /// contiguous, and updates that lie transposed, may be copied first. A shared `ArcArray`
     /// is copied first, unless an argument is refused; for a large one, the call takes
     /// about four times as long as [`scatter_nd_with`](Self::scatter_nd_with).
@@ -208,7 +211,7 @@ pub trait ScatterNdExt: AsArrayRef {
     ///
     /// # Errors
     /// Those of [`scatter_nd_inplace`](Self::scatter_nd_inplace), except
-    /// `UnsupportedReduction`. On error `f` has not been called.
+    /// `UnsupportedReduction` and `TooMany`. On error `f` has not been called.
     ///
     /// # Panics
     /// If `f` panics. Elements that it has changed by then stay changed.

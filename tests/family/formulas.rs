@@ -86,13 +86,33 @@ fn gather_nd() -> Result<()> {
     assert_eq!(error, Error::TupleLengthOutOfRange { len: 0, data_rank: 3, batch_dims: 0 });
     assert_eq!(
         data.gather_nd(&[0; 4]).unwrap_err().to_string(),
-        "the last axis of indices has \
-        length 4 (expected 1..=3: each number of a tuple selects along an axis of data of rank 3 \
-        behind 0 batch dimensions)"
+        "the last axis of indices has length 4 (expected 1..=3: each number of a tuple selects along \
+        an axis of data of rank 3)"
     );
     assert_eq!(data.gather_nd(&0).unwrap_err(), Error::NoTuples);
     assert!(arr0(1).gather_nd(&[0]).is_err());
     assert!(data.gather_nd_with(&[0], GatherNd::new().batch_dims(1)).is_err());
+    let says = |indices: &[usize], batch_dims: i64| {
+        let indices = ArrayD::<i64>::zeros(indices);
+        let attributes = GatherNd::new().batch_dims(batch_dims);
+        data.gather_nd_with(&indices, attributes).unwrap_err().to_string()
+    };
+    assert_eq!(
+        says(&[2, 3, 0], 1),
+        "the last axis of indices has length 0 (expected 1..=2: each number of a tuple selects along \
+        an axis of data of rank 3 after 1 batch dimension)"
+    );
+    // All axes but one may be batch dimensions.
+    assert_eq!(
+        says(&[2, 3, 4, 1], 3),
+        "batch_dims 3 is out of range for data of rank 3 and indices of rank 4, whose last axis holds \
+        tuples (expected 0..=2, or -4..=-2)"
+    );
+    assert_eq!(
+        arr0(1).gather_nd(&[0]).unwrap_err().to_string(),
+        "the last axis of indices has length 1 (no tuple length is possible: data of rank 0 has no \
+        axis)"
+    );
     Ok(())
 }
 

@@ -71,7 +71,7 @@ fn a_plan_of_another_length_is_refused_untouched() {
     assert_eq!(error, Error::PlanLength { plan: 5, axis: 1, len: 3 });
     assert_eq!(
         error.to_string(),
-        "the plan of indices is for an axis of length 5, axis 1 has length 3"
+        "the index plan was made for an axis of length 5, but axis 1 has length 3"
     );
     let error = data.scatter_inplace(&plan, &9, -1).unwrap_err();
     assert_eq!(error, Error::PlanLength { plan: 5, axis: 1, len: 3 });
@@ -106,19 +106,26 @@ fn plans_of_tuples_serve_tuples() {
 fn bad_indices_are_refused_as_calls_refuse_them() {
     let bad = array![[0, 3], [-5, 9]];
     let (plan, call) = (IndexPlan::new(&bad, 4), array![1, 2, 3, 4].gather(&bad, 0));
-    let expected = Error::IndexOutOfBounds { index: -5, position: vec![1, 0], axis: 0, len: 4 };
+    let expected =
+        Error::IndexOutOfBounds { index: -5, position: vec![1, 0], axis: 0, len: 4, signed: true };
     assert_eq!(plan.unwrap_err(), expected);
     assert_eq!(call.unwrap_err(), expected);
     // Many, of which the first is far behind.
     let mut many = Array1::<u8>::zeros(300_000);
     (many[250_001], many[250_000]) = (200, 100);
     let error = IndexPlan::new(&many, 100).unwrap_err();
-    let expected =
-        Error::IndexOutOfBounds { index: 100, position: vec![250_000], axis: 0, len: 100 };
+    let expected = Error::IndexOutOfBounds {
+        index: 100,
+        position: vec![250_000],
+        axis: 0,
+        len: 100,
+        signed: false,
+    };
     assert_eq!(error, expected);
     let cells = array![[0, 1], [0, 2]];
     let error = IndexPlan::tuples(&cells, &[1, 2], OutOfBounds::Error).unwrap_err();
-    let expected = Error::IndexOutOfBounds { index: 2, position: vec![1, 1], axis: 1, len: 2 };
+    let expected =
+        Error::IndexOutOfBounds { index: 2, position: vec![1, 1], axis: 1, len: 2, signed: true };
     assert_eq!(error, expected);
     for mode in [OutOfBounds::Clip, OutOfBounds::Wrap] {
         assert!(matches!(IndexPlan::with(&[0], 0, mode), Err(Error::EmptyAxis { axis: 0, .. })));
@@ -166,6 +173,7 @@ fn no_plan_is_made_for_axes_that_no_array_has() {
             position: vec![0],
             axis: 0,
             len: longest,
+            signed: true,
         };
         assert_eq!(error, expected);
     }
@@ -193,6 +201,11 @@ fn the_plan_decides_what_becomes_of_indices_out_of_bounds() {
     let wrapping = Scatter::sum(0).out_of_bounds(OutOfBounds::Wrap);
     let other = data.scatter_with(&by(OutOfBounds::Clip), &1, wrapping).unwrap_err();
     assert_eq!(other, Error::PlanOutOfBounds { plan: "clip", call: "wrap" });
+    assert_eq!(
+        other.to_string(),
+        "the index plan was made with out-of-bounds policy `clip`, but `wrap` was requested (use the \
+         same policy or leave it at the default; to gather with a `skip` plan, use `Fill(value)`)"
+    );
     // Where none is out of bounds, all policies are one.
     let tame = IndexPlan::new(&[0, -1], 3).unwrap();
     for mode in [OutOfBounds::Fill(-1), OutOfBounds::Clip, OutOfBounds::Wrap] {
@@ -280,7 +293,35 @@ fn axes_beyond_32_bits() {
     let skipped = IndexPlan::with(&[-1, i64::MAX], 10_000_000_000, OutOfBounds::Skip).unwrap();
     let fill = Gather::along(0).out_of_bounds(OutOfBounds::Fill(1));
     assert_eq!(long.gather_with(&skipped, fill).unwrap(), array![7, 1].into_dyn());
-    assert!(matches!(plan.counts(), Err(Error::AllocationFailed { .. })));
+    let too_many = |what, count| Err(Error::TooMany { what, count, most: u32::MAX as usize });
+    assert_eq!(plan.counts(), too_many("targets", 10_000_000_000));
+    assert_eq!(
+        plan.counts().unwrap_err().to_string(),
+        "10000000000 targets are too many to count (expected at most 4294967295)"
+    );
+    // As many indices as can be counted, and one more; a tuple is one index.
+    let index = arr0(1_u8);
+    let many = u32::MAX as usize;
+    let counts = |shape: &[usize]| {
+        let indices = index.broadcast(shape).unwrap();
+        match shape {
+            [_] => IndexPlan::new(&indices, 3),
+            _ => IndexPlan::tuples(&indices, &[3], OutOfBounds::Error),
+        }
+        .unwrap()
+        .counts()
+    };
+    assert_eq!(counts(&[many]), Ok(array![0, u32::MAX, 0]));
+    assert_eq!(counts(&[many + 1]), too_many("indices", many + 1));
+    assert_eq!(counts(&[many, 1]), Ok(array![0, u32::MAX, 0]));
+    assert_eq!(counts(&[many + 1, 1]), too_many("indices", many + 1));
+    // More targets than are numbered, and none, by pairs.
+    let pairs = |lens: &[usize]| {
+        let indices = array![[i64::MAX, 0]];
+        IndexPlan::tuples(&indices, lens, OutOfBounds::Skip).unwrap().counts()
+    };
+    assert_eq!(pairs(&[1 << 40, 1 << 40]), too_many("targets", usize::MAX));
+    assert_eq!(pairs(&[1 << 40, 0]), Ok(array![]));
 }
 
 #[test]

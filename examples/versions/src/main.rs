@@ -17,7 +17,7 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// What linfa and its kin hold.
+/// What linfa and other crates hold.
 fn old() -> Outcome {
     let table = ndarray_0_15::array![[0.0, 0.1], [1.0, 1.1], [2.0, 2.1]];
     let lent = from_0_15::view(table.view().into_dyn());

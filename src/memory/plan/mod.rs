@@ -58,6 +58,15 @@ pub(crate) enum Lens {
 }
 
 impl Lens {
+    /// The lengths of the axes that the numbers of tuples select along, which may be more than there is memory for.
+    pub(crate) fn each(lens: &[usize]) -> Result<Self> {
+        let mut copy = SmallVec::new();
+        let refused = |_| Error::AllocationFailed { bytes: size_of_val(lens) };
+        copy.try_reserve_exact(lens.len()).map_err(refused)?;
+        copy.extend_from_slice(lens);
+        Ok(Lens::Each(copy))
+    }
+
     pub(crate) fn as_slice(&self) -> &[usize] {
         match self {
             Lens::One(len) => std::slice::from_ref(len),
@@ -176,24 +185,36 @@ impl Positions {
         Viewed { view, positions: self }
     }
 
-    /// The number of targets, the product of the axes' lengths; `None` where it does not fit in
+    /// The number of targets, the product of the axes' lengths; refused where it does not fit in
     /// 32 bits.
-    fn target_count(&self) -> Option<usize> {
-        let count = match &self.lens {
-            Lens::One(len) => Some(*len),
-            Lens::Each(lens) => lens.iter().try_fold(1_usize, |all, len| all.checked_mul(*len)),
+    fn target_count(&self) -> Result<usize> {
+        let lens = self.lens.as_slice();
+        let all = || lens.iter().copied().fold(1, usize::saturating_mul);
+        countable("targets", if lens.contains(&0) { 0 } else { all() })
+    }
+
+    /// The number of indices: a tuple is one.
+    fn index_count(&self) -> usize {
+        let shape = match &self.lens {
+            Lens::One(_) => &self.shape[..],
+            Lens::Each(_) => &self.shape[..self.shape.len() - 1],
         };
-        count.filter(|&count| u32::try_from(count).is_ok())
+        shape.iter().product()
+    }
+
+    /// The number of indices whose positions are stored.
+    fn stored_indices(&self) -> usize {
+        self.stored() / self.lens.as_slice().len().max(1)
     }
 
     /// The target of each stored index, in row-major order of the indices: its number in row-major
     /// order of the selected axes; `u32::MAX` where the index selects nothing.
     fn targets(&self) -> Option<Cow<'_, [u32]>> {
         let PositionArray::Short(array) = &self.array else { return None };
-        u32::try_from(array.len()).ok()?;
-        self.target_count()?;
+        u32::try_from(self.stored_indices()).ok()?;
+        self.target_count().ok()?;
         let Lens::Each(lens) = &self.lens else { return array.as_slice().map(Cow::Borrowed) };
-        let mut targets = repeated(0_u32, array.len() / lens.len().max(1)).ok()?;
+        let mut targets = repeated(0_u32, self.stored_indices()).ok()?;
         for (&len, numbers) in lens.iter().zip(numbers_of(array)) {
             for (target, &position) in targets.iter_mut().zip(numbers.as_slice()?) {
                 let nowhere = *target == u32::MAX || position == u32::MAX;
@@ -222,7 +243,7 @@ impl Positions {
     fn build_listing(&self) -> Option<Listing> {
         let unrepeated = self.stored() == self.shape.iter().product();
         let targets = if unrepeated { self.targets()? } else { return None };
-        Listing::new(&targets, self.target_count()?, parallel::threads()).ok()
+        Listing::new(&targets, self.target_count().ok()?, parallel::threads()).ok()
     }
 
     /// Builds the listing now.
@@ -251,27 +272,39 @@ impl Positions {
 
     /// The number of indices that select each target, in row-major order of the selected axes.
     pub(crate) fn counts(&self) -> Result<&[u32]> {
-        let bytes = self.target_count().map_or(usize::MAX, |count| count.saturating_mul(4));
         if let Some(counts) = self.counts.get() {
             return Ok(counts);
         }
         // A failed allocation is not kept: the next call tries again.
-        let made = self.count().ok_or(Error::AllocationFailed { bytes })?;
+        let made = self.count()?;
         Ok(self.counts.get_or_init(|| made))
     }
 
-    fn count(&self) -> Option<Vec<u32>> {
+    fn count(&self) -> Result<Vec<u32>> {
+        let targets = self.target_count()?;
+        let indices = countable("indices", self.index_count())?;
+        let mut counts = repeated(0_u32, targets)?;
+        if targets == 0 {
+            return Ok(counts);
+        }
         // Each stored position is that of `times` indices.
-        let all: usize = self.shape.iter().product();
-        u32::try_from(all).ok()?;
-        let times = all.checked_div(self.stored()).unwrap_or(0) as u32;
-        let mut counts = repeated(0_u32, self.target_count()?).ok()?;
-        for &target in &*self.targets()? {
+        let times = indices.checked_div(self.stored_indices()).unwrap_or(0) as u32;
+        // All numbers fit in 32 bits, so that only memory can be refused.
+        let bytes = self.stored_indices().saturating_mul(size_of::<u32>());
+        for &target in &*self.targets().ok_or(Error::AllocationFailed { bytes })? {
             if let Some(count) = counts.get_mut(target as usize) {
                 *count += times;
             }
         }
-        Some(counts)
+        Ok(counts)
+    }
+}
+
+/// Refuses more than a `u32` counts.
+fn countable(what: &'static str, count: usize) -> Result<usize> {
+    match u32::try_from(count) {
+        Ok(_) => Ok(count),
+        Err(_) => Err(Error::TooMany { what, count, most: u32::MAX as usize }),
     }
 }
 

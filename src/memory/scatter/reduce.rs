@@ -18,13 +18,14 @@ fn sets_once(walk: &Walk) -> bool {
     walk.targets() <= iterations_over_entries(&walk.loops) / threshold(4, 1)
 }
 
-/// Refuses more updates of one target than a `u32` counts, with one more for the value that the
-/// target held.
-fn countable(entries: usize) -> Result<()> {
-    if u32::try_from(entries).is_ok_and(|entries| entries < u32::MAX) {
-        return Ok(());
+/// Refuses more updates of a lane, all of which may be of one target, than a `u32` counts together with the
+/// value that the target held.
+fn countable(walk: &Walk) -> Result<()> {
+    const MOST: usize = u32::MAX as usize - 1;
+    match iterations_over_entries(&walk.loops) {
+        ..=MOST => Ok(()),
+        count => Err(Error::TooMany { what: "updates of a mean", count, most: MOST }),
     }
-    Err(Error::AllocationFailed { bytes: entries.saturating_mul(16) })
 }
 
 impl<'p> Pass<'p> {
@@ -140,7 +141,7 @@ impl<'p> Pass<'p> {
 
     /// The counts of the updates of each target.
     fn counts(&self, walk: &Walk) -> Result<combine::Counts<'p>, Failure> {
-        countable(iterations_over_entries(&walk.loops))?;
+        countable(walk)?;
         let known = self.indices.counts(walk);
         let mut counts = combine::Counts::new(&walk.loops, &walk.components, known)?;
         let Some(slots) = counts.uncounted() else { return Ok(counts) };
@@ -178,7 +179,9 @@ impl<'p> Pass<'p> {
     /// Reductions that accumulate in buffers of their own and then write the target; in the target
     /// itself where no target has two updates.
     fn accumulate(&self, walk: &mut Walk, reducer: Reducer) -> Result<(), Failure> {
-        countable(iterations_over_entries(&walk.loops))?;
+        if reducer.reduction == Reduction::Mean {
+            countable(walk)?;
+        }
         if let Some(once) = reducer.once() {
             if self.is_once(walk) {
                 return Ok(self.run(walk, &once.kernels())?);

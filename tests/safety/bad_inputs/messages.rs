@@ -35,18 +35,19 @@ fn of_arguments(table: &mut Table) {
     says(
         table,
         line.roll([1, 2], 0),
-        "2 shifts for 1 axes (expected one shift, or one for each axis)",
+        "2 shifts for 1 axis (expected one shift, or one for each axis)",
     );
     says(
         table,
         block.gather_with(&[0], Gather::along(0).batch_dims(-2)),
-        "batch_dims -2 is out of range for data of rank 2 and indices of rank 1 (expected -1..=1)",
+        "batch_dims -2 is out of range for data of rank 2, indices of rank 1 and axis 0 (expected \
+         -1..=0)",
     );
     says(
         table,
         line.gather_with(&Array3::<i64>::zeros((1, 1, 1)), Gather::along(0).batch_dims(-1)),
-        "batch_dims -1 is out of range for data of rank 1 and indices of rank 3 (expected 0..=1, or \
-         -3..=-2)",
+        "batch_dims -1 is out of range for data of rank 1, indices of rank 3 and axis 0 (expected 0 or \
+         -3)",
     );
     says(
         table,
@@ -76,7 +77,7 @@ fn of_indices(table: &mut Table) {
         table,
         line.gather(&u64::MAX, 0),
         "index 18446744073709551615 is out of bounds for axis 0 of length 3 \
-         (expected -3..=2)",
+         (expected 0..=2)",
     );
     says(
         table,
@@ -103,7 +104,7 @@ fn of_shapes(table: &mut Table) {
     says(
         table,
         block.gather_with(&zeros(&[3, 1]), Gather::along(1).batch_dims(1)),
-        "the first 1 lengths of data [2, 3] and indices [3, 1] must be equal",
+        "the first length of data [2, 3] and indices [3, 1] must be equal",
     );
     says(
         table,
