@@ -136,7 +136,7 @@ fn list(targets: &[u32], range: &Range<u64>, mut entries: &mut [u32], mut listed
     let mut first = 0_u32;
     for chunk in targets.chunks(CHUNK) {
         let mut count = 0;
-        for (entry, &target) in (first..).zip(chunk) {
+        for (&target, entry) in chunk.iter().zip(first..) {
             // Each entry is written, and counted if it is kept, so that no branch can be
             // mispredicted.
             kept_entries[count % CHUNK] = entry;

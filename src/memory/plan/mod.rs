@@ -35,7 +35,7 @@ pub(crate) struct Positions {
     /// Whether some indices select nothing.
     gaps: bool,
     /// The entries by target, made when first used; `None` where it cannot be made.
-    listing: OnceLock<Option<Listing>>,
+    listing: OnceLock<Listing>,
     /// The number of indices that select each target, made when first used.
     counts: OnceLock<Vec<u32>>,
 }
@@ -234,10 +234,11 @@ impl Positions {
     /// same time may each build a listing, of which one is kept.
     pub(super) fn listing(&self) -> Option<&Listing> {
         if let Some(made) = self.listing.get() {
-            return made.as_ref();
+            return Some(made);
         }
-        let made = self.build_listing();
-        self.listing.get_or_init(|| made).as_ref()
+        // A failed allocation is not kept: the next call tries again.
+        let made = self.build_listing()?;
+        Some(self.listing.get_or_init(|| made))
     }
 
     fn build_listing(&self) -> Option<Listing> {
