@@ -203,7 +203,7 @@ impl Run<'_> {
         self.entries(&nest, base, 0..iterations(&nest), part, buffers);
     }
 
-    /// Runs these entries of a loop nest.
+    /// Runs these entries of a loop nest, chunk by chunk.
     #[inline(always)]
     fn entries(
         &self,
@@ -213,24 +213,15 @@ impl Run<'_> {
         part: &Part,
         buffers: &mut Buffers<'_>,
     ) {
+        let mut entries = entries;
         if let Some(single) = self.single_kernel(nest, &entries, part) {
-            return self.singles(&single, nest, base, entries, |piece| {
-                self.chunks(nest, base, piece, part, buffers);
-            });
+            let done = self.run_singles(single, nest, base, entries.clone());
+            // An index that is refused ends the walk.
+            if done == entries.len() || self.policy == Policy::Refuse {
+                return;
+            }
+            entries.start += done;
         }
-        self.chunks(nest, base, entries, part, buffers);
-    }
-
-    /// Runs these entries of a loop nest, whose indices become offsets in buffers, chunk by chunk.
-    #[inline]
-    fn chunks(
-        &self,
-        nest: &[Loop],
-        base: Offsets,
-        entries: Range<usize>,
-        part: &Part,
-        buffers: &mut Buffers<'_>,
-    ) {
         // A long run that reads no indices is worth a tile of its own.
         let is_joined = |run: &Loop| run.reads_indices() || run.len < LONG_RUN;
         if short_run(nest).is_some_and(|(run, _)| is_joined(&run)) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Part, Run, short_run};
+use super::{Part, Run};
 use crate::index::Policy;
 use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Prefetch, Single};
 use crate::memory::indices::repeated::{LARGEST, Repeated};
@@ -132,42 +132,13 @@ impl Run<'_> {
         }
     }
 
-    /// Runs the kernel over single elements. Where an index is out of bounds, and its policy does not refuse it,
-    /// `chunks` runs a piece of the entries from before it on: a longer one each time, if there is another near.
-    pub(super) fn singles(
-        &self,
-        kernel: &SingleKernel,
-        nest: &[Loop],
-        base: Offsets,
-        mut entries: Range<usize>,
-        mut chunks: impl FnMut(Range<usize>),
-    ) {
-        // Pieces are of whole runs where chunks join these.
-        let run = short_run(nest).map_or(1, |(run, _)| run.len);
-        let unit = kernel.joined.map_or(run, |it| it.run);
-        let mut piece = AT_ONCE;
-        loop {
-            let done = self.run_singles(kernel, nest, base, entries.clone());
-            entries.start += done;
-            // An index that is refused ends the walk.
-            if entries.is_empty() || self.policy == Policy::Refuse {
-                return;
-            }
-            piece = if done > piece { AT_ONCE } else { piece.saturating_mul(2) };
-            let units = (piece / unit).max(1);
-            let end = entries.start + (units * unit).min(entries.len());
-            chunks(entries.start..end);
-            entries.start = end;
-        }
-    }
-
     /// Runs the kernel over single elements, several evenly spaced runs at a time. Returns the
     /// number of entries that are done: under policies that refuse no index, all up to some entry
     /// before the first index out of bounds.
     #[inline(never)]
-    fn run_singles(
+    pub(super) fn run_singles(
         &self,
-        &SingleKernel { single, joined }: &SingleKernel,
+        SingleKernel { single, joined }: SingleKernel,
         nest: &[Loop],
         base: Offsets,
         entries: Range<usize>,
