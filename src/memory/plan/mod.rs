@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 pub(super) use listing::Listed;
 pub(super) use listing::Listing;
@@ -134,14 +134,12 @@ impl Positions {
         first: usize,
         lens: &[usize],
     ) -> Result<Policy> {
-        let own: SmallVec<[usize; 4]> = match &self.lens {
-            Lens::One(len) => smallvec![*len; lens.len()],
-            Lens::Each(own) => own.clone(),
-        };
-        if own.len() != lens.len() {
+        // A plan that is not one of tuples has one length for all axes.
+        let (own, each) = (self.lens.as_slice(), matches!(self.lens, Lens::Each(_)));
+        if each && own.len() != lens.len() {
             return Err(Error::PlanTuples { numbers: lens.len(), lens: own.to_vec() });
         }
-        let mut axes = own.iter().zip(lens).zip(first..);
+        let mut axes = own.iter().cycle().zip(lens).zip(first..);
         if let Some(((&plan, &len), axis)) = axes.find(|((plan, len), _)| plan != len) {
             return Err(Error::PlanLength { plan, axis, len });
         }

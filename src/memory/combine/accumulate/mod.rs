@@ -383,7 +383,7 @@ impl SlotPlan<'_> {
         // Threads that share a row for each target write lines in its middle at the same time, when they
         // finish their slots: 16 sums each in 316 lanes of 405 `f16` take 28 µs, and 47 so.
         let shares_rows = self.inside && iterations(&self.lanes) < parts;
-        let narrow = self.row.len < 4 * MIN_LANES;
+        let narrow = self.row.len < 2 * MIN_LANES;
         if shares_rows && (narrow || cost < Cost::of_contended(targets)) { 1 } else { parts }
     }
 
