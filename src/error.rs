@@ -36,11 +36,11 @@ pub enum Error {
         rank: usize,
     },
 
-    /// An index is outside `-len..=len - 1`, or one of an unsigned type outside
-    /// `0..=len - 1`. The error names the first such index in row-major order of `indices`.
+    /// An index is outside `-len..=len - 1`. The error names the first such index
+    /// in row-major order of `indices`.
     #[error(
         "index {index}{} is out of bounds for axis {axis} of length {len} ({})",
-        Place(.position), IndexRange { len: *.len, signed: *.signed }
+        Place(.position), IndexRange(*.len)
     )]
     IndexOutOfBounds {
         /// The index as it was given.
@@ -51,8 +51,6 @@ pub enum Error {
         axis: usize,
         /// The length of that axis.
         len: usize,
-        /// Whether the indices are of a signed type: then negative ones count from the end.
-        signed: bool,
     },
 
     /// [`OutOfBounds::Clip`](crate::OutOfBounds::Clip) or
@@ -79,9 +77,9 @@ pub enum Error {
     /// `batch_dims` is outside the range that the ranks of data and indices
     /// allow.
     #[error(
-        "batch_dims {batch_dims} is out of range for data of rank {data_rank}, indices of rank \
-         {indices_rank} and axis {axis} (expected {})",
-        BatchDims { most: (*.axis).min(*.data_rank).min(*.indices_rank), rank: *.indices_rank }
+        "batch_dims {batch_dims} is out of range for data of rank {data_rank} and indices of rank \
+         {indices_rank} (expected {})",
+        BatchDims { most: (*.data_rank).min(*.indices_rank), rank: *.indices_rank }
     )]
     BatchDimsOutOfRange {
         /// `batch_dims` as it was given.
@@ -90,8 +88,6 @@ pub enum Error {
         data_rank: usize,
         /// The rank of the indices.
         indices_rank: usize,
-        /// The axis along which indices select, counted from 0.
-        axis: usize,
     },
 
     /// There are more batch dimensions than axes before the one along which indices
@@ -466,17 +462,13 @@ impl fmt::Display for Numbers {
     }
 }
 
-struct IndexRange {
-    len: usize,
-    signed: bool,
-}
+struct IndexRange(usize);
 
 impl fmt::Display for IndexRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.len, self.signed) {
-            (0, _) => f.write_str("the axis is empty"),
-            (len, true) => write!(f, "expected -{len}..={}", len - 1),
-            (len, false) => write!(f, "expected 0..={}", len - 1),
+        match self.0 {
+            0 => f.write_str("the axis is empty"),
+            len => write!(f, "expected -{len}..={}", len - 1),
         }
     }
 }

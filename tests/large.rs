@@ -131,7 +131,6 @@ fn many_indices_with_one_out_of_bounds_leave_a_small_target_alone() {
                         position: vec![bad_at],
                         axis: 0,
                         len: 3,
-                        signed: true,
                     };
                     assert_eq!(error, expected);
                 }

@@ -125,13 +125,8 @@ fn refused_indices() {
     let data = Array2::<u8>::zeros((100, 4));
     let mut indices = Array1::from_elem(700_000, 99_i64);
     indices.slice_mut(s![400_000..;50_000]).fill(100);
-    let refused = Error::IndexOutOfBounds {
-        index: 100,
-        position: vec![400_000],
-        axis: 0,
-        len: 100,
-        signed: true,
-    };
+    let refused =
+        Error::IndexOutOfBounds { index: 100, position: vec![400_000], axis: 0, len: 100 };
     let results = on_every_pool(|| {
         let mut out = Array2::from_elem((700_000, 4), 7_u8);
         let into = data.gather_into(&indices, Gather::along(0), &mut out);

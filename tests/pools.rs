@@ -5,8 +5,10 @@
 mod common;
 
 use common::{Numbers, REDUCTIONS, Reduce, array_of, assert_same, settled};
-use ndarray::{Array1, Array2, ArrayD, s};
-use opkernels::{Error, IndexPlan, OutOfBounds, Reduction, Scatter, ScatterExt};
+use ndarray::{Array1, Array2, Array3, ArrayD, s};
+use opkernels::{
+    Error, IndexPlan, OutOfBounds, Reduction, Scatter, ScatterExt, ScatterNd, ScatterNdExt,
+};
 
 /// Pools of so many threads.
 fn pools(threads: impl IntoIterator<Item = usize>) -> Vec<rayon::ThreadPool> {
@@ -158,13 +160,8 @@ fn few_targets_and_an_error() {
                 let mut target = data.clone();
                 let error = target.scatter_inplace(&wrong, &updates, Scatter::sum(0)).unwrap_err();
                 let place = vec![place];
-                let refused = Error::IndexOutOfBounds {
-                    index: 10,
-                    position: place,
-                    axis: 0,
-                    len: 10,
-                    signed: true,
-                };
+                let refused =
+                    Error::IndexOutOfBounds { index: 10, position: place, axis: 0, len: 10 };
                 assert_eq!(error, refused);
                 assert_eq!(target, data);
                 let error = data.scatter_with(&wrong, &updates, Scatter::sum(0)).unwrap_err();
@@ -218,5 +215,46 @@ fn many_counted_rows() {
         let mut target = data.clone();
         pool.install(|| target.scatter_inplace(&indices, &1.0, mean).unwrap());
         assert_eq!(target, expected);
+    }
+}
+
+/// Wide rows into fewer targets than each of the threads would have four of.
+#[test]
+fn more_threads_than_quarters_of_targets() {
+    let (targets, count, width) = (90, 60_000, 80);
+    let indices = indices(count, targets);
+    let updates = Array2::from_shape_fn((count, width), |(row, column)| (row ^ column) as f32);
+    let mut expected = Array2::<f32>::ones((targets, width));
+    for (&index, update) in indices.iter().zip(updates.rows()) {
+        let mut row = expected.row_mut(index.rem_euclid(targets as i32) as usize);
+        row += &update;
+    }
+    for pool in pools([2, 24, 40]) {
+        let mut target = Array2::ones((targets, width));
+        pool.install(|| target.scatter_inplace(&indices, &updates, Scatter::sum(0)).unwrap());
+        assert_eq!(target, expected);
+    }
+}
+
+/// By a plan of tuples, some of whose axes have one position: the others number the targets.
+#[test]
+fn planned_tuples_along_axes_of_one_position() {
+    let count = 70_000;
+    let updates = Array1::from_shape_fn(count, |k| k as f32);
+    for lens in [[1, 80, 70], [80, 1, 70], [80, 70, 1], [1, 5600, 1], [1, 1, 1]] {
+        let tuples = Array2::from_shape_fn((count, 3), |(k, number)| {
+            (k * [7, 31, 13][number] % lens[number]) as u16
+        });
+        let plan = IndexPlan::tuples(&tuples, &lens, OutOfBounds::Error).unwrap();
+        let mut expected = Array3::<f32>::ones(lens);
+        for (tuple, update) in tuples.rows().into_iter().zip(&updates) {
+            expected[[0, 1, 2].map(|number| usize::from(tuple[number]))] += update;
+        }
+        for pool in pools([1, 2, 5]) {
+            let mut target = Array3::ones(lens);
+            let sum = || target.scatter_nd_inplace(&plan, &updates, ScatterNd::sum());
+            pool.install(sum).unwrap();
+            assert_eq!(target, expected);
+        }
     }
 }

@@ -62,12 +62,7 @@ fn resolve_batch_dims(
 ) -> Result<usize> {
     let (data_rank, indices_rank) = (data.len(), indices.len());
     let Some(batch_dims) = batch_dims_of(given, indices_rank, data_rank.min(indices_rank)) else {
-        return Err(Error::BatchDimsOutOfRange {
-            batch_dims: given,
-            data_rank,
-            indices_rank,
-            axis,
-        });
+        return Err(Error::BatchDimsOutOfRange { batch_dims: given, data_rank, indices_rank });
     };
     if batch_dims > axis {
         return Err(Error::BatchDimsBeyondAxis { batch_dims, axis });

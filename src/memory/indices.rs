@@ -73,7 +73,6 @@ pub struct IndexKind {
     all_sorted: unsafe fn(Lane, usize) -> bool,
     repeats: unsafe fn(Lane, usize, (usize, isize), [usize; 2]) -> bool,
     value: unsafe fn(*const u8) -> i128,
-    signed: bool,
     widen: elements::WidenFn,
 }
 
@@ -88,7 +87,6 @@ impl IndexKind {
             all_sorted: resolve::all_sorted::<I>,
             repeats: resolve::repeats::<I>,
             value: resolve::value::<I>,
-            signed: I::SIGNED,
             widen: resolve::widen::<I>,
         }
     }
@@ -478,13 +476,7 @@ impl<'a> Indices<'a> {
                 if along.tuples {
                     position[axes] = number;
                 }
-                return Error::IndexOutOfBounds {
-                    index,
-                    position,
-                    axis: along.axis + number,
-                    len,
-                    signed: self.kind.signed,
-                };
+                return Error::IndexOutOfBounds { index, position, axis: along.axis + number, len };
             }
         }
         unreachable!("the caller has found an index out of bounds")

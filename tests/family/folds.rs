@@ -101,7 +101,6 @@ fn out_of_bounds() -> Result<()> {
         position: position.to_vec(),
         axis,
         len: 2,
-        signed: true,
     };
     let error = target.scatter_fold(&[0, 1, 2], &0_u8, 0, count).unwrap_err();
     assert_eq!(error, refused(&[2], 0));

@@ -231,8 +231,7 @@ fn an_index_out_of_bounds_far_down_the_list() {
         if at < 2999 {
             indices[2999] = -10;
         }
-        let refused =
-            Error::IndexOutOfBounds { index: 9, position: vec![at], axis: 0, len: 9, signed: true };
+        let refused = Error::IndexOutOfBounds { index: 9, position: vec![at], axis: 0, len: 9 };
         assert_eq!(data.gather(&indices, 0).unwrap_err(), refused);
         let mut out = Array2::from_elem((3000, 2), 7);
         assert_eq!(data.gather_into(&indices, Gather::along(0), &mut out).unwrap_err(), refused);

@@ -137,13 +137,8 @@ fn refused<I: IndexInteger + Into<i128> + Default + std::fmt::Debug>(len: usize,
             let mut indices = Array1::from_elem(count, I::default());
             indices[place] = bad;
             let data = values(len);
-            let error = Error::IndexOutOfBounds {
-                index: bad.into(),
-                position: vec![place],
-                axis: 0,
-                len,
-                signed: I::min_value() != I::zero(),
-            };
+            let error =
+                Error::IndexOutOfBounds { index: bad.into(), position: vec![place], axis: 0, len };
             for how in [ScatterElements::sum(0), ScatterElements::max(0), ScatterElements::along(0)]
             {
                 let mut target = data.clone();

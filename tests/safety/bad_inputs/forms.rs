@@ -2,8 +2,8 @@
 
 use ndarray::{ArrayD, ArrayViewD};
 use opkernels::{
-    Error, Gather, GatherExt, IndexInteger, IntoAxes, IntoAxis, IntoShifts, Result, RollExt,
-    ScatterArgument, ScatterElements, ScatterElementsExt,
+    Error, Gather, GatherExt, IntoAxes, IntoAxis, IntoShifts, Result, RollExt, ScatterArgument,
+    ScatterElements, ScatterElementsExt,
 };
 
 use crate::common::{Index, Laid, Layout, Reduce, Value, array_of, assert_same};
@@ -133,18 +133,7 @@ pub(super) fn scatter_with<A: Reduce, I: Index>(
     scatter_inplace(data, indices, updates, attributes, expected);
 }
 
-/// An index of a signed type out of bounds.
+/// An index out of bounds.
 pub(super) fn outside<T>(index: i128, position: &[usize], axis: usize, len: usize) -> Result<T> {
-    outside_of::<i64, T>(index, position, axis, len)
-}
-
-/// An index of type `I` out of bounds.
-pub(super) fn outside_of<I: IndexInteger, T>(
-    index: i128,
-    position: &[usize],
-    axis: usize,
-    len: usize,
-) -> Result<T> {
-    let (position, signed) = (position.to_vec(), I::min_value() != I::zero());
-    Err(Error::IndexOutOfBounds { index, position, axis, len, signed })
+    Err(Error::IndexOutOfBounds { index, position: position.to_vec(), axis, len })
 }

@@ -5,7 +5,7 @@ use ndarray::{Array1, Array2, ArrayD, Axis};
 use opkernels::{Gather, OutOfBounds, Reduction, ScatterElements};
 
 use super::Table;
-use super::forms::{gather, gather_with, outside_of, scatter, scatter_with};
+use super::forms::{gather, gather_with, outside, scatter, scatter_with};
 use crate::common::{Index, array_of};
 
 /// The smallest and the largest value of each index type.
@@ -103,7 +103,7 @@ fn gathered<I: Index + Ends>(index: i128, len: usize) {
             let row = data.select(Axis(1), &[0, 0, position, 0]);
             Ok(row.to_shape(vec![2, 2, 2]).unwrap().into_owned())
         }
-        None => outside_of::<I, _>(index, &[1, 0], 1, len),
+        None => outside(index, &[1, 0], 1, len),
     };
     gather(&data.view(), &typed::<I>(&indices).view(), -1, &[2, 2, 2], &expected);
 }
@@ -140,7 +140,7 @@ fn scattered<I: Index + Ends>(index: i128, len: usize) {
             expected[[1, position]] = updates[[1, 1]];
             Ok(expected)
         }
-        None => outside_of::<I, _>(index, &[1, 1], 1, len),
+        None => outside(index, &[1, 1], 1, len),
     };
     let indices = typed::<I>(&indices);
     scatter(&data, &indices.view(), &updates.view(), Axis(1), &expected);

@@ -6,7 +6,7 @@ use opkernels::{
 };
 
 use super::Table;
-use super::forms::{outside, outside_of, scatter, scatter_with};
+use super::forms::{outside, scatter, scatter_with};
 use crate::common::{REDUCTIONS, Reduce, array_of, oracle, settled};
 
 pub(super) fn cases(table: &mut Table) {
@@ -172,7 +172,7 @@ fn into_an_empty_axis(data: &[usize], shape: &[usize], mode: OutOfBounds) {
     let updates: ArrayD<i16> = array_of(shape, 2);
     let expected = match mode {
         _ if indices.is_empty() => Ok(data.clone()),
-        OutOfBounds::Error => outside_of::<u8, _>(0, &vec![0; shape.len()], 0, 0),
+        OutOfBounds::Error => outside(0, &vec![0; shape.len()], 0, 0),
         OutOfBounds::Clip => Err(Error::EmptyAxis { mode: "clip", axis: 0 }),
         OutOfBounds::Wrap => Err(Error::EmptyAxis { mode: "wrap", axis: 0 }),
         _ => Ok(data.clone()),
@@ -275,7 +275,7 @@ fn shared_memory(table: &mut Table) {
     });
     table.case("scatter an array into itself by itself, out of bounds", || {
         let data = array![2_u16, 3, 1];
-        let expected: Result<Array1<u16>> = outside_of::<u16, _>(3, &[1], 0, 3);
+        let expected: Result<Array1<u16>> = outside(3, &[1], 0, 3);
         assert_eq!(data.scatter_elements(&data, &data, 0), expected);
     });
     table.case("scatter one update broadcast to all places", || {

@@ -7,7 +7,7 @@ use opkernels::{
 };
 
 use super::Table;
-use super::forms::{outside, outside_of};
+use super::forms::outside;
 use crate::common::REDUCTIONS;
 
 /// More elements than addresses of today's processors reach.
@@ -153,7 +153,7 @@ fn indices_into_far_axes(table: &mut Table) {
     for index in [1 << 60, 1 << 63, u64::MAX, u64::MAX - (1 << 60) + 1] {
         table.case(format!("gather the u64 {index} of 2^60"), || {
             let element = array![7_u8];
-            let expected = outside_of::<u64, _>(index.into(), &[0], 0, FAR);
+            let expected = outside(index.into(), &[0], 0, FAR);
             assert_eq!(far(&element, &[FAR]).gather(&[index], 0), expected);
         });
     }
