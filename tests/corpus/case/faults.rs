@@ -371,6 +371,7 @@ fn in_place<A: Value>(
 /// A roll in two passes, first of short rows and then along the axis around them, asks for the work memory
 /// of both before anything moves.
 #[test]
+#[cfg_attr(shuttle, ignore = "not under a schedule")]
 fn rolls_in_two_passes_move_nothing_without_memory() {
     let before = ArrayD::from_shape_fn(IxDyn(&[40_000, 3]), |at| (5 * at[0] + at[1]) as u16);
     let rolled = before.roll([1234, 1], [0, 1]).unwrap();
@@ -397,6 +398,7 @@ fn rolls_in_two_passes_move_nothing_without_memory() {
 /// Swapped bytes of rows of 17, by shuffles of 17 vectors, whose masks take more than what is granted always:
 /// without memory for them, rows are copied without.
 #[test]
+#[cfg_attr(shuttle, ignore = "not under a schedule")]
 fn short_rows_are_permuted_without_memory_for_masks() {
     let data = ArrayD::from_shape_fn(IxDyn(&[1000, 17]), |at| (17 * at[0] + at[1]) as u8);
     let backwards: Vec<usize> = (0..17).rev().collect();
