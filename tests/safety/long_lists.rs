@@ -1,9 +1,10 @@
 //! Lists of millions of axes and shifts, as arrays that are not one piece of
 //! memory. Each item is looked up in constant time: were the list walked from
-//! its start for each, as it once was, these would take an hour.
+//! its start for each, as it once was, these would take an hour. So would arrays of
+//! very many axes, were all looked at for each.
 
-use ndarray::{Array1, Array3, ArrayView1, array, s};
-use opkernels::RollExt;
+use ndarray::{Array1, Array3, ArrayD, ArrayView1, array, s};
+use opkernels::{Error, GatherExt, IndexPlan, RollExt};
 
 const MANY: usize = 2_000_000;
 
@@ -63,4 +64,24 @@ fn axes_in_any_layout() {
         };
         assert_eq!(rolled.unwrap(), expected, "{name}");
     });
+}
+
+#[test]
+fn arrays_of_many_axes() {
+    const AXES: usize = 200_000;
+    let mut shape = vec![1; AXES];
+    (shape[7], shape[AXES - 7]) = (3, 2);
+    let mut indices = ArrayD::from_elem(shape, -1_i64);
+    let data = array![5, 6, 7];
+    assert!(data.gather(&indices, 0).unwrap().iter().all(|element| *element == 7));
+    let plan = IndexPlan::new(&indices, 3).unwrap();
+    assert!(data.gather(&plan, 0).unwrap().iter().all(|element| *element == 7));
+    let turned = indices.view().reversed_axes();
+    assert_eq!(turned.roll(1, 0).unwrap(), turned);
+    let mut position = vec![0; AXES];
+    (position[7], position[AXES - 7]) = (2, 1);
+    indices[&position[..]] = 3;
+    let refused = Error::IndexOutOfBounds { index: 3, position, axis: 0, len: 3 };
+    assert_eq!(data.gather(&indices, 0).unwrap_err(), refused);
+    assert_eq!(IndexPlan::new(&indices, 3).unwrap_err(), refused);
 }
