@@ -390,6 +390,14 @@ fn length(shape: &[usize], axis: usize) -> usize {
     shape.get(axis).copied().unwrap_or(0)
 }
 
+/// Refuses to count more than `most`, in 32 bits.
+pub(crate) fn countable(what: &'static str, count: usize, most: u32) -> Result<usize> {
+    if u32::try_from(count).is_ok_and(|count| count <= most) {
+        return Ok(count);
+    }
+    Err(Error::TooMany { what, count, most: most as usize })
+}
+
 /// What `batch_dims` may be: up to `most`, or as many counted back from `rank`.
 struct BatchDims {
     most: usize,

@@ -116,14 +116,16 @@ fn parts_for(cost: Cost, threads: usize) -> usize {
     // one of two threads would do three.
     match parts(MIN_PART) {
         0..=1 => parts(MIN_PART_OF_SMALL).min(threads),
-        parts if parts < threads => parts,
-        parts => (parts / threads).min(PARTS_PER_THREAD) * threads,
+        parts => even_among(threads, parts.min(PARTS_PER_THREAD * threads)),
     }
 }
 
 /// This number of parts, or so many less that all threads have as many, where there are more parts than threads.
 pub(crate) fn even(parts: usize) -> usize {
-    let threads = threads();
+    even_among(threads(), parts)
+}
+
+fn even_among(threads: usize, parts: usize) -> usize {
     if parts > threads { parts - parts % threads } else { parts }
 }
 

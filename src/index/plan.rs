@@ -9,7 +9,7 @@ use ndarray::{Array1, Dimension, Ix1};
 use super::{OutOfBounds, Policy};
 use crate::arguments::{AsIndices, Hold, HoldIndices};
 use crate::error::{Error, Result};
-use crate::memory::{Indices, Lens, Positions, Viewed, reserved};
+use crate::memory::{Indices, Lens, Positions, Viewed, to_vec};
 
 /// Indices that have been checked once, for calls that use the same
 /// indices many times: the edges of a graph, the cells of a mesh, the bins of
@@ -167,11 +167,9 @@ impl<D: Dimension> IndexPlan<D> {
         let indices = held.indices();
         let Some(&numbers) = indices.shape().last() else { return Err(Error::NoTuples) };
         if numbers != lens.len() || numbers == 0 {
-            let mut copy = reserved(lens.len())?;
-            copy.extend_from_slice(lens);
-            return Err(Error::PlanTuples { numbers, lens: copy });
+            return Err(Error::PlanTuples { numbers, lens: to_vec(lens)? });
         }
-        Self::make(indices, Lens::each(lens)?, out_of_bounds)
+        Self::make(indices, Lens::Each(to_vec(lens)?.into()), out_of_bounds)
     }
 
     fn make(indices: Indices<'_>, lens: Lens, out_of_bounds: OutOfBounds) -> Result<Self> {
@@ -204,11 +202,7 @@ impl<D: Dimension> IndexPlan<D> {
     /// O(indices + positions) in the first call, on one thread; the counts are kept, so
     /// that further calls copy them.
     pub fn counts(&self) -> Result<Array1<u32>> {
-        self.positions.counts().and_then(|counts| {
-            let mut copy = reserved(counts.len())?;
-            copy.extend_from_slice(counts);
-            Ok(Array1::from_vec(copy))
-        })
+        self.positions.counts().and_then(to_vec).map(Array1::from_vec)
     }
 
     /// The shape of the indices.

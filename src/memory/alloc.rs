@@ -19,6 +19,13 @@ pub(crate) fn repeated<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
     Ok(vec)
 }
 
+/// A vector of the same values.
+pub(crate) fn to_vec<T: Copy>(values: &[T]) -> Result<Vec<T>> {
+    let mut vec = reserved(values.len())?;
+    vec.extend_from_slice(values);
+    Ok(vec)
+}
+
 /// A vector of `len` values that `make` makes.
 pub(super) fn made<T>(len: usize, make: impl Fn() -> Result<T>) -> Result<Vec<T>> {
     let mut vec = reserved(len)?;

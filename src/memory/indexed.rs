@@ -54,7 +54,7 @@ pub(super) struct Run<'r> {
 unsafe impl Sync for Run<'_> {}
 
 /// Most entries of a run that is joined to a chunk with others.
-pub(super) const SHORT_RUN: usize = CHUNK / 4;
+const SHORT_RUN: usize = CHUNK / 4;
 
 /// Memory for the offsets of a chunk, on the stack.
 struct Buffers<'b> {

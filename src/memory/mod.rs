@@ -22,7 +22,7 @@ mod tile;
 mod walk;
 mod work;
 
-pub(crate) use alloc::reserved;
+pub(crate) use alloc::to_vec;
 #[cfg(feature = "half")]
 pub(crate) use combine::half;
 pub(crate) use combine::{

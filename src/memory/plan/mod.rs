@@ -13,12 +13,12 @@ use smallvec::SmallVec;
 pub(super) use listing::Listed;
 pub(super) use listing::Listing;
 
-use super::alloc::{expect_large_writes, repeated, reserved};
+use super::alloc::{expect_large_writes, repeated, reserved, to_vec};
 use super::buffer::{Buffer, Slot};
 use super::indices::{Along, CHUNK, Indices, NOWHERE};
 use super::refused::{Failure, Refusal, Refused};
 use super::walk::{Component, Cursor, Loop, Loops, Offsets, merge};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, countable};
 use crate::index::Policy;
 use crate::parallel::{self, Cost};
 
@@ -58,15 +58,6 @@ pub(crate) enum Lens {
 }
 
 impl Lens {
-    /// The lengths of the axes that the numbers of tuples select along, which may be more than there is memory for.
-    pub(crate) fn each(lens: &[usize]) -> Result<Self> {
-        let mut copy = SmallVec::new();
-        let refused = |_| Error::AllocationFailed { bytes: size_of_val(lens) };
-        copy.try_reserve_exact(lens.len()).map_err(refused)?;
-        copy.extend_from_slice(lens);
-        Ok(Lens::Each(copy))
-    }
-
     pub(crate) fn as_slice(&self) -> &[usize] {
         match self {
             Lens::One(len) => std::slice::from_ref(len),
@@ -137,7 +128,7 @@ impl Positions {
         // A plan that is not one of tuples has one length for all axes.
         let (own, each) = (self.lens.as_slice(), matches!(self.lens, Lens::Each(_)));
         if each && own.len() != lens.len() {
-            return Err(Error::PlanTuples { numbers: lens.len(), lens: own.to_vec() });
+            return Err(Error::PlanTuples { numbers: lens.len(), lens: to_vec(own)? });
         }
         let mut axes = own.iter().cycle().zip(lens).zip(first..);
         if let Some(((&plan, &len), axis)) = axes.find(|((plan, len), _)| plan != len) {
@@ -188,7 +179,7 @@ impl Positions {
     fn target_count(&self) -> Result<usize> {
         let lens = self.lens.as_slice();
         let all = || lens.iter().copied().fold(1, usize::saturating_mul);
-        countable("targets", if lens.contains(&0) { 0 } else { all() })
+        countable("targets", if lens.contains(&0) { 0 } else { all() }, u32::MAX)
     }
 
     /// The number of indices: a tuple is one.
@@ -281,7 +272,7 @@ impl Positions {
 
     fn count(&self) -> Result<Vec<u32>> {
         let targets = self.target_count()?;
-        let indices = countable("indices", self.index_count())?;
+        let indices = countable("indices", self.index_count(), u32::MAX)?;
         let mut counts = repeated(0_u32, targets)?;
         if targets == 0 {
             return Ok(counts);
@@ -296,14 +287,6 @@ impl Positions {
             }
         }
         Ok(counts)
-    }
-}
-
-/// Refuses more than a `u32` counts.
-fn countable(what: &'static str, count: usize) -> Result<usize> {
-    match u32::try_from(count) {
-        Ok(_) => Ok(count),
-        Err(_) => Err(Error::TooMany { what, count, most: u32::MAX as usize }),
     }
 }
 

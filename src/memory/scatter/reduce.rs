@@ -3,7 +3,7 @@
 use super::Pass;
 use super::beside::{beside, is_sparse, means_in_place};
 use super::split::run;
-use crate::error::{Error, Result};
+use crate::error::{Result, countable};
 use crate::index::Policy;
 use crate::memory::combine::{self, Divide, HAS_KERNELS, Quotients, Reducer, Set, SetCounted};
 use crate::memory::copy::Copier;
@@ -20,12 +20,9 @@ fn sets_once(walk: &Walk) -> bool {
 
 /// Refuses more updates of a lane, all of which may be of one target, than a `u32` counts together with the
 /// value that the target held.
-fn countable(walk: &Walk) -> Result<()> {
-    const MOST: usize = u32::MAX as usize - 1;
-    match iterations_over_entries(&walk.loops) {
-        ..=MOST => Ok(()),
-        count => Err(Error::TooMany { what: "updates of a mean", count, most: MOST }),
-    }
+fn countable_updates(walk: &Walk) -> Result<()> {
+    let updates = iterations_over_entries(&walk.loops);
+    countable("updates of a mean", updates, u32::MAX - 1).map(|_| ())
 }
 
 impl<'p> Pass<'p> {
@@ -141,7 +138,7 @@ impl<'p> Pass<'p> {
 
     /// The counts of the updates of each target.
     fn counts(&self, walk: &Walk) -> Result<combine::Counts<'p>, Failure> {
-        countable(walk)?;
+        countable_updates(walk)?;
         let known = self.indices.counts(walk);
         let mut counts = combine::Counts::new(&walk.loops, &walk.components, known)?;
         let Some(slots) = counts.uncounted() else { return Ok(counts) };
@@ -180,7 +177,7 @@ impl<'p> Pass<'p> {
     /// itself where no target has two updates.
     fn accumulate(&self, walk: &mut Walk, reducer: Reducer) -> Result<(), Failure> {
         if reducer.reduction == Reduction::Mean {
-            countable(walk)?;
+            countable_updates(walk)?;
         }
         if let Some(once) = reducer.once() {
             if self.is_once(walk) {
