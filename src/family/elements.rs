@@ -60,7 +60,6 @@ impl Plan {
         Ok(Plan {
             kind: Kind::Elements,
             data_rank: data.len(),
-            indices_rank: indices.len(),
             batch_dims: 0,
             selected: axis..axis + 1,
             policy: Policy::Refuse,

@@ -33,7 +33,6 @@ use crate::memory::{Along, Axes, Indices, Named};
 pub(crate) struct Plan {
     kind: Kind,
     data_rank: usize,
-    indices_rank: usize,
     batch_dims: usize,
     /// The axes of the data that the numbers of an index select along.
     selected: Range<usize>,
@@ -69,7 +68,7 @@ impl Plan {
     /// stride of 0 along these: each then selects a row.
     #[inline]
     fn of_rows<'i>(&self, indices: &Indices<'i>) -> Indices<'i> {
-        if self.kind == Kind::Elements && self.selected.end < self.indices_rank {
+        if self.kind == Kind::Elements && self.selected.end < self.entries.end {
             return indices.of_rows(self.selected.start);
         }
         *indices
@@ -162,7 +161,7 @@ impl Plan {
     /// The axes of the data that indices select along.
     fn along<'s>(&self, data: &'s [usize]) -> Along<'s> {
         let Range { start, end } = self.selected;
-        Along { axis: start, lens: &data[start..end], tuples: self.kind == Kind::Tuples }
+        Along { axis: start, lens: &data[start..end] }
     }
 
     /// Refuses indices out of bounds if the policy refuses them.

@@ -32,7 +32,6 @@ impl Plan {
         Ok(Plan {
             kind: Kind::Slices,
             data_rank: data.len(),
-            indices_rank: indices.len(),
             batch_dims,
             selected: axis..axis + 1,
             policy: Policy::Refuse,
@@ -48,7 +47,7 @@ impl Plan {
         (0..self.batch_dims).for_each(|_| axes.all());
         (self.batch_dims..self.before).for_each(|_| axes.shared());
         axes.select();
-        (self.batch_dims..self.indices_rank).for_each(|_| axes.entries());
+        self.entries.clone().for_each(|_| axes.entries());
         (self.behind..self.data_rank).for_each(|_| axes.shared());
     }
 }

@@ -37,7 +37,6 @@ impl Plan {
         Ok(Plan {
             kind: Kind::Tuples,
             data_rank,
-            indices_rank,
             batch_dims,
             selected: batch_dims..behind,
             policy: Policy::Refuse,
@@ -51,7 +50,7 @@ impl Plan {
     pub(super) fn name_tuples(&self, axes: &mut Axes<'_>) {
         (0..self.batch_dims).for_each(|_| axes.all());
         self.selected.clone().for_each(|_| axes.select());
-        (self.batch_dims..self.indices_rank - 1).for_each(|_| axes.entries());
+        (self.batch_dims..self.entries.end).for_each(|_| axes.entries());
         axes.tuple();
         (self.behind..self.data_rank).for_each(|_| axes.shared());
     }

@@ -6,6 +6,7 @@ use std::mem;
 use ndarray::{Array, ArrayRef, Dimension};
 
 use super::{Kind, Plan};
+use crate::index::Policy;
 use crate::memory::{Indices, Kernels, is_plain};
 use crate::parallel::{self, Cost};
 use crate::reduction::Reduction;
@@ -188,7 +189,10 @@ impl Plan {
         // Cloning elements of size 0 takes time too.
         let bytes = len.saturating_mul(size_of::<A>().max(1));
         // Other elements may tell clones from what they were, and have to keep those that no index selects.
-        is_plain::<A>() && how != Reduction::Mean && self.refuses() && indices.outweigh(bytes)
+        is_plain::<A>()
+            && how != Reduction::Mean
+            && self.policy == Policy::Refuse
+            && indices.outweigh(bytes)
     }
 
     /// Whether a copy in standard layout would be a transposition of short rows, which costs more than

@@ -8,8 +8,7 @@ use super::Plan;
 use super::work_copy::{Arrays, lies_apart};
 use crate::arguments::{AsArrayMut, AsArrayRef};
 use crate::error::{Error, Result};
-use crate::index::Policy;
-use crate::memory::{Failure, Folding, Indices, Kernels, Reducer, Scattering};
+use crate::memory::{Failure, Fold, Indices, Kernels, Reducer, Scattering};
 use crate::parallel;
 use crate::reduction::{self, Combining};
 use crate::roll::{copy_over, standard_copy};
@@ -101,7 +100,7 @@ where
     let plan = plan.as_ref().map_err(Error::clone)?;
     let indices = &plan.of_rows(indices);
     let (target, untouched) = plan.unshared(target, indices, updates)?;
-    let folding = Folding::new(fold);
+    let folding = Fold::new(fold);
     let scatter = PlannedScatter { plan, indices, untouched };
     match plan.broadcast_single(target.shape(), indices, updates)? {
         Some(updates) => scatter.run(&Scattering::fold(target, &updates, indices, &folding)),
@@ -113,10 +112,6 @@ where
 type ArrayOf<T> = ArrayRef<<T as AsArrayRef>::Elem, <T as AsArrayRef>::Dim>;
 
 impl Plan {
-    pub(super) fn refuses(&self) -> bool {
-        self.policy == Policy::Refuse
-    }
-
     /// The target to write to, and whether an error must still leave it untouched. If the target
     /// may be shared, indices and updates are checked before it is copied: an error must not cost a copy.
     fn unshared<'t, T: AsArrayMut + ?Sized, V, U: Dimension>(

@@ -80,7 +80,7 @@ impl<'b> Buffer<'b> {
         let rows = matrix.len() / columns;
         let step = |len: usize| (len * SIZE) as isize;
         let to = &mut self.slots[self.len..][..rows * columns];
-        let from = Rows { first: matrix.as_ptr().cast(), step: step(columns) };
+        let from = Rows { first: matrix.as_ptr().cast_mut().cast(), step: step(columns) };
         let to = Rows { first: to.as_mut_ptr().cast(), step: step(rows) };
         // SAFETY: `rows` rows of the matrix hold `rows * columns` of its offsets, at most all, and the
         // slots are as many; they are borrowed exclusively.

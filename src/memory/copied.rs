@@ -138,7 +138,7 @@ impl Contiguous {
         if count < FEWEST || !(1..=most).contains(&row) {
             return None;
         }
-        // SAFETY: the loops are over the axes of the indices, or over their copy, which are plain integers.
+        // SAFETY: the loops are over the axes of the indices, with their steps, which are plain integers.
         #[allow(unsafe_code)]
         let copy = unsafe { Self::of(loops, Copied::Indices, indices.start(), indices.size()) }?;
         copy.redirect(loops);
@@ -194,6 +194,7 @@ impl Contiguous {
 
     /// The copy, of updates.
     pub(super) fn updates(&self) -> Strided<'_> {
+        assert!(self.array == Copied::Listed, "a copy of others");
         // SAFETY: the buffer has a copy of so many elements of this size (invariant).
         #[allow(unsafe_code)]
         unsafe {

@@ -236,8 +236,8 @@ fn bands(walk: &Walk) -> usize {
     if has_columns && reuses_band && is_large { parallel::even(band.len / BAND).max(1) } else { 1 }
 }
 
-/// Which loop to cut, and in how many parts, at most `parts`, for rows of `row` bytes: the
-/// outermost loop that is long enough, or else the longest.
+/// Which loop to cut, and in how many parts, at most `parts`, for rows of `row` bytes: a loop that is
+/// long enough, or else the longest.
 ///
 /// There are no more parts than the loop has iterations: the others would have none.
 #[inline(never)]

@@ -53,12 +53,11 @@ pub(super) struct Lane {
 }
 
 /// The axes along which the numbers of an index select: the number of the first axis, and the
-/// lengths of all of them. If `tuples`, the last axis of the indices holds these numbers.
+/// lengths of all of them. If these are several, the last axis of the indices holds the numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Along<'a> {
     pub(crate) axis: usize,
     pub(crate) lens: &'a [usize],
-    pub(crate) tuples: bool,
 }
 
 /// The functions for one integer type of indices, with the type erased.
@@ -94,7 +93,8 @@ impl IndexKind {
 
 /// An array of indices, with their integer type erased.
 ///
-/// Invariant: the elements of `array` are of the integer type that `kind` was made for.
+/// Invariant: the elements of `array` are of the integer type that `kind` was made for. If there are `positions`, they
+/// are those of the plan, broadcast to the shape of its indices. If `sorted`, they are.
 #[derive(Debug, Clone, Copy)]
 pub struct Indices<'a> {
     array: Strided<'a>,
@@ -186,15 +186,17 @@ impl<'a> Indices<'a> {
     pub(super) fn listing(&self, walk: &Walk) -> Option<&'a Listing> {
         let positions = self.positions_along(walk)?;
         let evenly_spaced = walk.target_step().is_some();
-        if self.is_one_loop(walk) && evenly_spaced { positions.listing() } else { None }
+        // Those of tuples are stored number by number.
+        let one_loop = self.is_one_loop(walk, self.size());
+        if one_loop && evenly_spaced { positions.listing() } else { None }
     }
 
     /// Whether a walk has one loop over entries, which reads all indices in the order in which they
-    /// are stored.
-    fn is_one_loop(&self, walk: &Walk) -> bool {
+    /// are stored, `step` bytes from one to the next.
+    fn is_one_loop(&self, walk: &Walk, step: usize) -> bool {
         let [entries] = walk.nest() else { return false };
         entries.entries
-            && entries.step.indices == self.size() as isize
+            && entries.step.indices == step as isize
             && entries.len * walk.components.len() == self.layout().len()
             && walk.base.indices == 0
     }
@@ -338,36 +340,33 @@ impl<'a> Indices<'a> {
     /// Whether all indices are in bounds of the axes along which their numbers select.
     #[inline(never)]
     pub(super) fn inside(&self, components: &[Component]) -> bool {
-        let rank = self.layout().shape().len();
-        let axes = if components.len() == 1 { rank } else { rank - 1 };
-        self.layout().is_empty()
-            || self.positions.is_some()
-            || self.components_inside(axes, components)
+        self.layout().is_empty() || self.positions.is_some() || self.components_inside(components)
     }
 
     /// Returns an error for the first index in row-major order that is outside `-len..=len - 1`.
     pub(crate) fn check(&self, along: Along<'_>) -> Result<()> {
-        let axes = self.layout().shape().len() - usize::from(along.tuples);
-        let known = self.layout().is_empty() || self.positions.is_some();
-        if known || self.components_inside(axes, &self.components(along)) {
-            return Ok(());
-        }
-        Err(self.first_outside(along))
+        if self.inside(&self.components(along)) { Ok(()) } else { Err(self.first_outside(along)) }
     }
 
     /// The numbers of these indices, to check their bounds: the step along the axis does not matter.
     fn components(&self, along: Along<'_>) -> Components {
-        let step = if along.tuples { self.layout().stride(self.shape().len() - 1) } else { 0 };
+        let axes = self.axes(along.lens.len());
+        let step = if axes < self.shape().len() { self.layout().stride(axes) } else { 0 };
         let lens = along.lens.iter().enumerate();
-        lens.map(|(number, &len)| Component { len, step: 0, at: step * number as isize }).collect()
+        let at = |number: usize| step.wrapping_mul(number as isize);
+        lens.map(|(number, &len)| Component { len, step: 0, at: at(number) }).collect()
     }
 
-    /// Whether all numbers of all indices are in bounds of the axes of their components. The first
-    /// `axes` axes of the array hold indices; the rest, if any, the numbers of each.
-    fn components_inside(&self, axes: usize, components: &[Component]) -> bool {
+    /// The number of axes of indices, each of so many numbers: all, or all but the one that holds the numbers.
+    fn axes(&self, numbers: usize) -> usize {
+        self.shape().len() - usize::from(numbers > 1)
+    }
+
+    /// Whether all numbers of all indices are in bounds of the axes of their components.
+    fn components_inside(&self, components: &[Component]) -> bool {
         /// Most evenly spaced indices that are checked at once, on the calling thread.
         const FEW: usize = threshold(4 << 10, 4);
-        let rank = self.layout().shape().len();
+        let (axes, rank) = (self.axes(components.len()), self.shape().len());
         if let Some([all, _]) = self.layout().blocks([axes, rank]).filter(|all| all[0].len <= FEW) {
             let lane = self.lane(0, all.step);
             // SAFETY: so many indices, evenly spaced, are all of the array (`blocks`).
@@ -448,7 +447,7 @@ impl<'a> Indices<'a> {
     pub(crate) fn first_outside(&self, along: Along<'_>) -> Error {
         let (layout, components) = (self.layout(), self.components(along));
         assert!(!layout.is_empty(), "no index is out of bounds where there is none");
-        let axes = layout.shape().len() - usize::from(along.tuples);
+        let axes = self.axes(components.len());
         let mut position: Vec<usize> = vec![0; layout.shape().len()];
         let mut start = 0;
         for axis in 0..axes {
@@ -473,8 +472,8 @@ impl<'a> Indices<'a> {
             let index = unsafe { self.value(start + component.at) };
             let len = component.len;
             if !(-(len as i128)..len as i128).contains(&index) {
-                if along.tuples {
-                    position[axes] = number;
+                if let Some(place) = position.get_mut(axes) {
+                    *place = number;
                 }
                 return Error::IndexOutOfBounds { index, position, axis: along.axis + number, len };
             }

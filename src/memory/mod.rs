@@ -23,12 +23,7 @@ mod walk;
 mod work;
 
 pub(crate) use alloc::to_vec;
-#[cfg(feature = "half")]
-pub(crate) use combine::half;
-pub(crate) use combine::{
-    AccumulatorOf, Quotients, Significant, large_integer, running, significant, small_integer,
-};
-pub(crate) use combine::{Kernels, Reducer, Twin};
+pub(crate) use combine::{Accumulators, Fold, Kernels, Reducer, Twin};
 pub(crate) use copy::{Transfer, is_plain};
 pub(crate) use few::Named;
 pub(crate) use indices::IndexKind;
@@ -37,5 +32,5 @@ pub(crate) use output::{Filled, cloned, filled};
 pub(crate) use plan::{Lens, Positions, Viewed};
 pub(crate) use refused::{Failure, Refused};
 pub(crate) use roll::inplace::roll_inplace;
-pub(crate) use scatter::{Folding, Scattering};
+pub(crate) use scatter::Scattering;
 pub(crate) use walk::Axes;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 /// A brand: an invariant lifetime that identifies one array. The lifetimes of two arrays that are
 /// made by different calls never unify.
-type Brand<'id> = PhantomData<fn(&'id ()) -> &'id ()>;
+pub(super) type Brand<'id> = PhantomData<fn(&'id ()) -> &'id ()>;
 
 /// An array none of whose elements has been written.
 pub(crate) struct Fresh<'id, T, D: Dimension> {
@@ -76,7 +76,7 @@ fn unwritten<T, D: Dimension>(
     unsafe {
         elements.set_len(len);
     }
-    with_layout(elements, shape, row_major, strides)
+    Ok(with_layout(elements, shape, row_major, strides))
 }
 
 /// A new array like that of [`filled`], of clones of the elements to which `fill` writes references.
@@ -96,7 +96,7 @@ pub(crate) fn cloned<'t, T: Clone + 't, D: Dimension>(
         None => elements.extend(references.iter().copied().cloned()),
     }
     let strides = references.as_slice_memory_order().map(|_| references.strides());
-    with_layout(elements, references.raw_dim(), row_major, strides)
+    Ok(with_layout(elements, references.raw_dim(), row_major, strides))
 }
 
 /// The strides of a row-major array of `shape` and `len` elements; all are 0 where `len` is.
@@ -124,27 +124,21 @@ fn with_layout<T, D: Dimension>(
     shape: D,
     row_major: D,
     strides: Option<&[isize]>,
-) -> Result<Array<T, D>> {
+) -> Array<T, D> {
     assert_eq!(elements.len(), shape.size(), "a shape has a place for every element");
-    let Some(strides) = strides.filter(|_| !elements.is_empty()) else {
-        // SAFETY: the number of elements is that of the shape (asserted above), no product of its
-        // lengths overflows (the callers' `checked_len`), and the strides are those that ndarray
-        // gives to a row-major array of this shape (the callers' `row_major`).
-        #[allow(unsafe_code)]
-        return Ok(unsafe { Array::from_shape_vec_unchecked(shape.strides(row_major), elements) });
-    };
-    let lengths = shape.clone();
-    let packed = in_order(&shape, strides);
-    let array = Array::from_shape_vec(shape.strides(packed), elements);
-    // Does not fail: only a shape that does not match its elements is refused.
-    let mut array = array.map_err(|_| Error::SizeOverflow {
-        shape: lengths.slice().to_vec(),
-        element_size: size_of::<T>(),
-    })?;
-    for (axis, _) in strides.iter().enumerate().filter(|(_, stride)| **stride < 0) {
-        array.invert_axis(ndarray::Axis(axis));
+    let strides = strides.filter(|_| !elements.is_empty());
+    let packed = strides.map_or(row_major, |strides| in_order(&shape, strides));
+    // SAFETY: the number of elements is that of the shape (asserted above), no product of its
+    // lengths overflows (the callers' `checked_len`), and the strides are those of a contiguous array of
+    // this shape (`in_order`), row-major (the callers' `row_major`) where some length may be 0.
+    #[allow(unsafe_code)]
+    let mut array = unsafe { Array::from_shape_vec_unchecked(shape.strides(packed), elements) };
+    for (axis, stride) in strides.unwrap_or_default().iter().enumerate() {
+        if *stride < 0 {
+            array.invert_axis(ndarray::Axis(axis));
+        }
     }
-    Ok(array)
+    array
 }
 
 /// The strides of a contiguous array of `shape`, whose lengths are not 0, with axes in the order of `strides`:

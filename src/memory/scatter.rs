@@ -45,15 +45,6 @@ enum How<'a> {
     Fold(&'a dyn Kernel),
 }
 
-/// The kernel for a function of the caller's.
-pub(crate) struct Folding<'f, A, U, F>(Fold<'f, A, U, F>);
-
-impl<'f, A, U, F: Fn(&mut A, &U) + Sync> Folding<'f, A, U, F> {
-    pub(crate) fn new(fold: &'f F) -> Self {
-        Folding(Fold::new(fold))
-    }
-}
-
 impl<'a> Scattering<'a> {
     /// Updates overwrite the elements that indices select.
     pub(crate) fn overwrite<A, D, U>(
@@ -99,7 +90,7 @@ impl<'a> Scattering<'a> {
         target: &'a mut ArrayRef<A, D>,
         updates: &'a ArrayRef<U, V>,
         indices: &'a Indices<'a>,
-        fold: &'a Folding<'a, A, U, F>,
+        fold: &'a Fold<'a, A, U, F>,
     ) -> Self
     where
         A: Send,
@@ -108,7 +99,7 @@ impl<'a> Scattering<'a> {
         V: Dimension,
         F: Fn(&mut A, &U) + Sync,
     {
-        let how = How::Fold(&fold.0);
+        let how = How::Fold(fold);
         Scattering { target: StridedMut::of(target), updates: Strided::of(updates), indices, how }
     }
 
@@ -132,7 +123,6 @@ impl<'a> Scattering<'a> {
         };
         // Counts and slots are for one target at least.
         assert!(!self.target.layout().is_empty(), "there is nothing to combine");
-        assert!(Indices::can_map(policy, &walk.components), "an axis has no elements");
         let [of_indices, of_updates] = self.row_major_copies(walk);
         let size = self.updates.layout().size();
         let of_indices = of_indices.or_else(|| Contiguous::of_indices(walk, self.indices, size));
@@ -152,12 +142,8 @@ impl<'a> Scattering<'a> {
             merge(&mut walk.loops);
             return [None, None];
         }
-        let plain = match self.how {
-            How::Overwrite(copier) => copier.plain().is_some(),
-            How::Reduce(_) => true,
-            How::Fold(_) => false,
-        };
-        Contiguous::row_major(&mut walk.loops, self.indices, &self.updates, plain)
+        let plain = self.how.plain(self.updates.layout().size());
+        Contiguous::row_major(&mut walk.loops, self.indices, &self.updates, plain.is_some())
     }
 
     /// Runs the scatter of these updates by these indices over a walk.
@@ -245,6 +231,16 @@ impl How<'_> {
         }
     }
 
+    /// The size of the elements of target and updates, which is that of an update, if they are of the same
+    /// [plain](super::copy::Way::Bytes) type.
+    fn plain(&self, size: usize) -> Option<usize> {
+        match self {
+            How::Overwrite(copier) => copier.plain(),
+            How::Reduce(_) => Some(size),
+            How::Fold(_) => None,
+        }
+    }
+
     /// Whether sorted indices serve one thread, too.
     fn uses_order(&self) -> bool {
         match self {
@@ -272,14 +268,9 @@ struct Pass<'p> {
 impl Pass<'_> {
     /// Runs one kernel after the other over all entries.
     fn run(&self, walk: &mut Walk, kernels: &[&dyn Kernel]) -> Result<(), Refused> {
-        let reduces = matches!(self.scattering.how, How::Reduce(_));
-        let size = self.updates.layout().size();
-        let order =
-            Order::Selected(if reduces && combine::transposes_updates(size) { size } else { 0 });
-        if let Some(packed) = Packed::of(walk, self.indices, order, reduces.then_some(size)) {
+        if let Some(packed) = self.packed_or_ordered(walk) {
             return kernels.iter().try_for_each(|kernel| self.packed(&packed, walk, *kernel));
         }
-        walk.order(order);
         kernels
             .iter()
             .try_for_each(|kernel| walk.with_rest().try_for_each(|walk| self.walk(walk, *kernel)))
@@ -287,14 +278,22 @@ impl Pass<'_> {
 
     /// Runs the copy kernel for the row of each walk.
     fn copy(&self, walk: &mut Walk, copier: Copier) -> Result<(), Refused> {
-        let plain = copier.plain();
-        let order =
-            Order::Selected(plain.filter(|size| combine::transposes_updates(*size)).unwrap_or(0));
-        if let Some(packed) = Packed::of(walk, self.indices, order, plain) {
+        if let Some(packed) = self.packed_or_ordered(walk) {
             return self.packed(&packed, walk, &copier.write(&Loop::ONCE));
         }
-        walk.order(order);
         walk.with_rest().try_for_each(|walk| self.walk(walk, &copier.write(&walk.inner)))
+    }
+
+    /// What of a walk is packed, if that pays; otherwise puts its loops in order.
+    fn packed_or_ordered(&self, walk: &mut Walk) -> Option<Packed> {
+        let plain = self.scattering.how.plain(self.updates.layout().size());
+        let transposed = plain.filter(|size| combine::transposes_updates(*size));
+        let order = Order::Selected(transposed.unwrap_or(0));
+        let packed = Packed::of(walk, self.indices, order, plain);
+        if packed.is_none() {
+            walk.order(order);
+        }
+        packed
     }
 
     /// Runs a kernel over a walk of which this is packed.

@@ -216,6 +216,15 @@ impl<'a> StridedMut<'a> {
         self.start
     }
 
+    /// The array as one that is read.
+    ///
+    /// # Safety
+    /// Any thread may read the elements, and none writes them for as long as the result is used.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn to_read(&self) -> Strided<'_> {
+        Strided { start: self.start, layout: self.layout }
+    }
+
     pub(crate) fn layout(&self) -> &Layout<'a> {
         &self.layout
     }

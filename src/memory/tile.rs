@@ -79,7 +79,7 @@ pub(super) struct Tile<'t> {
     /// The distance in bytes from each offset to the next, if no index is read in between; else 0.
     /// Kernels ask for [`offset_step`](Self::offset_step).
     pub(super) offset_step: isize,
-    /// Whether the whole listed array is so large that prefetching it pays.
+    /// Whether the whole listed array and its indices are so large that prefetching them pays.
     pub(super) long: bool,
     /// The number of iterations of the outer loop of the whole walk, whatever part of it this is.
     pub(super) all_iterations: usize,

@@ -1,12 +1,7 @@
 //! The arithmetic of reductions for each element type.
 
 use super::{ReduceElement, Reduction};
-#[cfg(feature = "half")]
-use crate::memory::half;
-use crate::memory::{
-    AccumulatorOf, Kernels, Quotients, Significant, Twin, large_integer, running, significant,
-    small_integer,
-};
+use crate::memory::{Accumulators, Kernels, Twin};
 
 /// The arithmetic of reductions of elements of one type.
 pub(crate) trait Arithmetic: Copy + Send + Sync + 'static {
@@ -19,14 +14,8 @@ pub(crate) trait Arithmetic: Copy + Send + Sync + 'static {
     /// Whether sums, products, minima and maxima have the same bits in any order of updates, and in
     /// any grouping.
     const ANY_ORDER: bool = false;
-    /// How reductions accumulate in slots beside their targets, where these cannot be the
-    /// accumulators.
-    const ACCUMULATOR: AccumulatorOf;
-    /// The function that finds how many bits integers need, where that decides in which slots a
-    /// mean accumulates.
-    const SIGNIFICANT: Option<Significant> = None;
-    /// The functions that divide sums of this type by counts, where that makes means.
-    const QUOTIENTS: Option<Quotients> = None;
+    /// How reductions accumulate beside their targets, where these cannot be the accumulators.
+    const ACCUMULATORS: Accumulators<Self>;
     const ZERO: Self;
     const ONE: Self;
     /// The identity of `greatest`: no element is less.
@@ -100,24 +89,17 @@ macro_rules! wrapping_integer {
 }
 
 macro_rules! integers {
-    ($($int:ty: $unsigned:ty, $accumulator:expr;)*) => {$(
+    ($($accumulators:ident { $($int:ty: $unsigned:ty;)* })*) => {$($(
         element!($int);
         impl Arithmetic for $int {
             wrapping_integer!($int, $unsigned);
-            const ACCUMULATOR: AccumulatorOf = $accumulator;
-            const SIGNIFICANT: Option<Significant> = match size_of::<$int>() {
-                // Integers of 8 bits are all small, so a scan would gain nothing.
-                1 => None,
-                _ => Some(significant::<$int>),
-            };
+            const ACCUMULATORS: Accumulators<Self> = Accumulators::$accumulators;
         }
-    )*};
+    )*)*};
 }
 integers! {
-    i8: u8, small_integer::<i8>; i16: u16, small_integer::<i16>; i32: u32, small_integer::<i32>;
-    u8: u8, small_integer::<u8>; u16: u16, small_integer::<u16>; u32: u32, small_integer::<u32>;
-    i64: u64, large_integer::<i64>; u64: u64, large_integer::<u64>;
-    i128: u128, large_integer::<i128>; u128: u128, large_integer::<u128>;
+    SMALL_INTEGERS { i8: u8; i16: u16; i32: u32; u8: u8; u16: u16; u32: u32; }
+    LARGE_INTEGERS { i64: u64; i128: u128; u64: u64; u128: u128; }
 }
 
 /// Integers as wide as an address have the kernels of the fixed-width integers of that width.
@@ -143,8 +125,7 @@ macro_rules! floats {
             const ACCUMULATES: bool = true;
             const ZERO: $float = 0.0;
             const ONE: $float = 1.0;
-            const ACCUMULATOR: AccumulatorOf = running::<Self>;
-            const QUOTIENTS: Option<Quotients> = Some(Quotients::of::<Self>());
+            const ACCUMULATORS: Accumulators<Self> = Accumulators::DIVIDED;
             const LEAST: $float = <$float>::NEG_INFINITY;
             const GREATEST: $float = <$float>::INFINITY;
 
@@ -205,7 +186,7 @@ impl Arithmetic for bool {
     type Ring = bool;
     const ACCUMULATES: bool = true;
     const ANY_ORDER: bool = true;
-    const ACCUMULATOR: AccumulatorOf = |_, _| None;
+    const ACCUMULATORS: Accumulators<Self> = Accumulators::NONE;
     const ZERO: bool = false;
     const ONE: bool = true;
     const LEAST: bool = false;
@@ -260,7 +241,7 @@ macro_rules! halves {
         impl Arithmetic for $half {
             type Ring = $half;
             const ACCUMULATES: bool = false;
-            const ACCUMULATOR: AccumulatorOf = half::<$half>;
+            const ACCUMULATORS: Accumulators<Self> = Accumulators::HALVES;
             const ZERO: $half = <$half>::ZERO;
             const ONE: $half = <$half>::ONE;
             const LEAST: $half = <$half>::NEG_INFINITY;
@@ -306,8 +287,7 @@ macro_rules! complex {
             const ACCUMULATES: bool = true;
             const ZERO: Self = Self::new(0.0, 0.0);
             const ONE: Self = Self::new(1.0, 0.0);
-            const ACCUMULATOR: AccumulatorOf = running::<Self>;
-            const QUOTIENTS: Option<Quotients> = Some(Quotients::of::<Self>());
+            const ACCUMULATORS: Accumulators<Self> = Accumulators::DIVIDED;
             // Never used: `supports` excludes minima and maxima.
             const LEAST: Self = Self::new(0.0, 0.0);
             const GREATEST: Self = Self::new(0.0, 0.0);

@@ -15,13 +15,13 @@ use crate::threshold::threshold;
 const CALL_ROW: usize = threshold(10, 3);
 
 /// Combines updates with their targets by a function that the user of the crate passes.
-pub(in crate::memory) struct Fold<'f, A, U, F> {
+pub(crate) struct Fold<'f, A, U, F> {
     fold: &'f F,
     types: PhantomData<fn(&mut A, &U)>,
 }
 
 impl<'f, A, U, F: Fn(&mut A, &U) + Sync> Fold<'f, A, U, F> {
-    pub(in crate::memory) fn new(fold: &'f F) -> Self {
+    pub(crate) fn new(fold: &'f F) -> Self {
         Fold { fold, types: PhantomData }
     }
 }

@@ -4,7 +4,7 @@ use std::any::TypeId;
 
 use smallvec::SmallVec;
 
-use super::accumulate::{Accumulator, AccumulatorOf, Extent, OnceRun, Quotients, Significant};
+use super::accumulate::{Accumulator, AccumulatorFn, Extent, OnceRun, Quotients, Significant};
 use super::apply::{Set, apply, apply_planned, apply_singly};
 use super::transposed::run_by_rows;
 use crate::memory::indices::elements::{Action, Elements, Single, SingleFn};
@@ -20,8 +20,8 @@ pub struct Kernels {
     element: fn() -> TypeId,
     supports: fn(Reduction) -> bool,
     in_target: fn(Reduction) -> Option<InTarget>,
-    start: fn(Reduction) -> Option<Set>,
-    accumulator: AccumulatorOf,
+    start: fn(Reduction) -> Set,
+    accumulator: AccumulatorFn,
     /// The function that finds how many bits the integers of an array need, where that decides in
     /// which slots a mean accumulates.
     pub(in crate::memory) significant: Option<Significant>,
@@ -68,9 +68,9 @@ impl Kernels {
             supports: A::supports,
             in_target: in_target::<A>,
             start: start::<A>,
-            accumulator: A::ACCUMULATOR,
-            significant: A::SIGNIFICANT,
-            quotients: A::QUOTIENTS,
+            accumulator: A::ACCUMULATORS.of,
+            significant: A::ACCUMULATORS.significant,
+            quotients: A::ACCUMULATORS.quotients,
         }
     }
 
@@ -92,10 +92,9 @@ impl Kernels {
 
     /// Whether updates are accumulated beside their targets, in another type.
     pub(crate) fn need_accumulator(&'static self, reduction: Reduction) -> bool {
-        let reducer = Reducer { kernels: self, reduction, init: true };
         match reduction {
             Reduction::Mean => self.quotients.is_none(),
-            _ => reducer.has_slots() || reducer.in_target().is_none(),
+            _ => Reducer { kernels: self, reduction, init: true }.has_slots(),
         }
     }
 }
@@ -134,7 +133,7 @@ impl Reducer {
     /// target holds takes no part.
     #[inline]
     pub(in crate::memory) fn start(&self) -> Option<Set> {
-        if self.init { None } else { (self.kernels.start)(self.reduction) }
+        (!self.init).then(|| (self.kernels.start)(self.reduction))
     }
 
     /// How the reduction accumulates in slots beside the targets, if it does.
@@ -301,12 +300,7 @@ pub(in crate::memory) fn in_target<A: Arithmetic>(reduction: Reduction) -> Optio
         }
         Reduction::Mean | Reduction::None => return None,
     };
-    let any_order = match reduction {
-        Reduction::Sum | Reduction::Prod | Reduction::Min | Reduction::Max if A::ANY_ORDER => {
-            start::<A>(reduction)
-        }
-        _ => None,
-    };
+    let any_order = (A::ANY_ORDER && reduction != Reduction::Sub).then(|| start::<A>(reduction));
     Some(InTarget { run, planned, single, any_order, cost_factor: 1 })
 }
 
@@ -326,13 +320,12 @@ unsafe fn sum_planned<A: Arithmetic>(planned: &Planned<'_>) {
     unsafe { apply_planned::<A>(planned, A::add) }
 }
 
-/// The kernel that writes the identity of a reduction.
-fn start<A: Arithmetic>(reduction: Reduction) -> Option<Set> {
-    Some(Set::to(match reduction {
+/// The kernel that writes the identity of a reduction. Without one nothing starts.
+fn start<A: Arithmetic>(reduction: Reduction) -> Set {
+    Set::to(match reduction {
         Reduction::Min => A::GREATEST,
         Reduction::Max => A::LEAST,
         Reduction::Prod => A::ONE,
-        Reduction::Sum | Reduction::Sub | Reduction::Mean => A::ZERO,
-        Reduction::None => return None,
-    }))
+        Reduction::Sum | Reduction::Sub | Reduction::Mean | Reduction::None => A::ZERO,
+    })
 }

@@ -8,17 +8,13 @@ mod kernels;
 mod rows;
 mod transposed;
 
-#[cfg(feature = "half")]
-pub(crate) use accumulate::half;
+pub(crate) use accumulate::Accumulators;
 pub(super) use accumulate::{
-    Accumulation, COUNTED_IN_TARGET, Counts, Dense, Divide, SHORT_ROW, SetCounted, accumulate,
+    Accumulation, COUNTED_IN_TARGET, Counts, Divide, Quotients, SHORT_ROW, SetCounted, accumulate,
     accumulate_few, steps,
 };
-pub(crate) use accumulate::{
-    AccumulatorOf, Quotients, Significant, large_integer, running, significant, small_integer,
-};
 pub(super) use apply::{Set, assign, ignore};
-pub(super) use fold::Fold;
+pub(crate) use fold::Fold;
 pub(super) use kernels::in_target;
 pub(crate) use kernels::{Kernels, Reducer, Twin};
 pub(super) use transposed::{run_transposed, transposes_updates};

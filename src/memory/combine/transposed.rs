@@ -186,7 +186,7 @@ unsafe fn transposed<const N: usize, const M: usize>(
             part.inner = Steps { len: width, selected: step, listed: N as isize };
             for row in (0..rows).step_by(ROWS) {
                 let count = (rows - row).min(ROWS);
-                let first = updates.wrapping_add(row * N).cast_const();
+                let first = updates.wrapping_add(row * N);
                 let part_offsets = if swapped.is_some() {
                     for (k, offset) in offsets[..count].iter_mut().enumerate() {
                         let by = inner.selected.wrapping_mul((row + k) as isize);

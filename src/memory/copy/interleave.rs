@@ -34,6 +34,7 @@ pub(super) fn applies(tile: &Tile<'_>, size: usize) -> bool {
 pub(super) unsafe fn rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     let (inner, len) = (tile.inner, tile.offsets.len());
     let width = inner.len as isize;
+    let packing = packing(width, len);
     for iteration in 0..tile.outer.len {
         let (selected, listed) = tile.iteration(iteration);
         let first = selected.wrapping_offset(tile.offsets[0]);
@@ -43,7 +44,6 @@ pub(super) unsafe fn rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
         unsafe {
             match inner.len {
                 _ if !GATHER => (0..width).for_each(|k| {
-                    let packing = packing(width, len);
                     pack_row::<N>(packing, listed.offset(k), width, row(k), len);
                 }),
                 2 => interleave::<N, 2>([0, 1].map(|k| row(k).cast_const()), listed, len),

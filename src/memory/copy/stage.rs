@@ -1,14 +1,14 @@
-//! Writes destinations that are too large for the caches by non-temporal stores.
+//! Whether destinations are written by non-temporal stores, and a buffer for what is.
 //!
 //! Non-temporal ("streaming") stores bypass the caches. They pay where whole, consecutive cache
-//! lines are written, and short runs do not fill whole lines. So short rows are collected in a
+//! lines are written, and the runs of a row of a few KiB do not fill whole lines. So such rows are collected in a
 //! buffer that stays in L1, and the buffer is streamed.
 
 use std::mem::MaybeUninit;
 
 use super::Transfer;
 use crate::memory::alloc::is_unmapped;
-use crate::memory::cpu::{fence, is_streamed, prefetch_line, stream};
+use crate::memory::cpu::{is_streamed, prefetch_line, stream};
 use crate::threshold::threshold;
 
 /// Number of bytes that are collected before they are streamed.
@@ -43,7 +43,7 @@ impl RowBuffer {
 
     /// Number of rows of `bytes` bytes that the buffer holds.
     pub(in crate::memory) const fn rows(bytes: usize) -> usize {
-        CAPACITY / if bytes == 0 { 1 } else { bytes }
+        CAPACITY / bytes
     }
 
     /// Returns where in the buffer to collect rows that are read from `source` on: an address
@@ -65,9 +65,4 @@ impl RowBuffer {
         // SAFETY: the caller's promise.
         unsafe { stream(from, to, bytes, |at| prefetch_line(next.wrapping_add(at))) };
     }
-}
-
-/// Ends the streaming of one thread: orders its non-temporal stores before its later stores.
-pub(in crate::memory) fn finish() {
-    fence();
 }

@@ -126,16 +126,33 @@ unsafe fn rows<const N: usize, const GATHER: bool>(tile: &Tile<'_>) {
     let packing = packing(from_step, len);
     tile.each_row(|selected, listed| {
         let (from, to) = from_to::<GATHER, _>(selected, listed);
-        let (from, to): (*const _, *mut _) = (from.cast_const().cast(), to.cast());
         // SAFETY: the caller's promise, for each row.
-        unsafe {
-            if to_step == 1 {
-                pack_row::<N>(packing, from, from_step, to, len);
-            } else {
-                copy_row_of_any_steps::<N>(from, from_step, to, to_step, len);
-            }
-        }
+        unsafe { copy_row_by::<N>(packing, (from.cast_const(), from_step), (to, to_step), len) };
     });
+}
+
+/// Copies a row of `len` elements, by `packing` where the destination is contiguous: each array is where its
+/// first element is, and the number of elements from one element to the next.
+///
+/// # Safety
+/// `packing` is that of the source. `len` elements of `N` bytes can be read at these places of `from`, and written
+/// at those of `to`, and the two do not overlap.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn copy_row_by<const N: usize>(
+    packing: Option<Packing<N>>,
+    (from, from_step): (*const u8, isize),
+    (to, to_step): (*mut u8, isize),
+    len: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if to_step == 1 {
+            pack_row::<N>(packing, from.cast(), from_step, to.cast(), len);
+        } else {
+            copy_row_of_any_steps::<N>(from.cast(), from_step, to.cast(), to_step, len);
+        }
+    }
 }
 
 /// Copies a row of `len` elements of `size` bytes: each array is where its first element is, and the distance
@@ -156,16 +173,9 @@ pub(in crate::memory) unsafe fn copy_strided(
             match size {
                 $($size => {
                     let [from_step, to_step] = [from.1, to.1].map(|step| step / $size);
-                    let (from, to) = (from.0.cast(), to.0.cast());
+                    let packing = packing::<$size>(from_step, len);
                     // SAFETY: the caller's promise.
-                    unsafe {
-                        if to_step == 1 {
-                            let packing = packing::<$size>(from_step, len);
-                            pack_row::<$size>(packing, from, from_step, to, len);
-                        } else {
-                            copy_row_of_any_steps::<$size>(from, from_step, to, to_step, len);
-                        }
-                    }
+                    unsafe { copy_row_by(packing, (from.0, from_step), (to.0, to_step), len) }
                 })*
                 _ => unreachable!("{}", super::PLAIN),
             }
@@ -266,7 +276,7 @@ unsafe fn transpose_tile<const N: usize, const M: usize>(
     }
     for iteration in 0..tile.outer.len {
         let (selected, listed) = tile.iteration(iteration);
-        let from = selected.wrapping_offset(from_start).cast_const();
+        let from = selected.wrapping_offset(from_start);
         let to = Rows { first: listed.wrapping_offset(to_start), step: to_step };
         // SAFETY: the caller's promise.
         unsafe {
@@ -275,10 +285,11 @@ unsafe fn transpose_tile<const N: usize, const M: usize>(
                 if step == N as isize {
                     transpose::<N, M>(from, to, inner.len, columns);
                 } else {
-                    let rows = (0..inner.len).map(|k| from.row(k));
+                    let rows = (0..inner.len).map(|k| from.row(k).cast_const());
                     transpose_rows::<N, M>(&rows, (columns, step), to);
                 }
             } else {
+                let from = from.cast_const();
                 let rows = offsets.iter().map(|&offset| from.wrapping_offset(offset));
                 transpose_rows::<N, M>(&rows, (columns, step), to);
             }
@@ -295,7 +306,7 @@ unsafe fn transpose_tile<const N: usize, const M: usize>(
 unsafe fn transpose_rows<const N: usize, const M: usize>(
     rows: &(impl Iterator<Item = *const u8> + Clone),
     (columns, step): (usize, isize),
-    to: Rows<*mut u8>,
+    to: Rows,
 ) {
     // SAFETY: the caller's promise is what `in_bands` requires; each closure copies `count`
     // elements that are `step` bytes apart.
@@ -331,12 +342,12 @@ const BAND: usize = threshold(256, 128);
 unsafe fn in_bands<const N: usize, const M: usize, const WIDTH: usize>(
     rows: &(impl Iterator<Item = *const u8> + Clone),
     (columns, step): (usize, isize),
-    to: Rows<*mut u8>,
+    to: Rows,
     copy: impl Fn(*const u8, *mut u8, usize),
 ) {
     let mut buffer = [MaybeUninit::<u8>::uninit(); BUFFER];
     let first = buffer.as_mut_ptr().cast::<u8>();
-    let staged = Rows { first: first.cast_const(), step: WIDTH as isize };
+    let staged = Rows { first, step: WIDTH as isize };
     for column in (0..columns).step_by(WIDTH / N) {
         let count = (columns - column).min(WIDTH / N);
         let before = step.wrapping_mul(column as isize);

@@ -9,7 +9,7 @@ use ndarray::{ArrayRef, Dimension};
 use super::{Copier, Way};
 use crate::error::Result;
 use crate::memory::alloc::expect_large_writes;
-use crate::memory::output::{Filled, Fresh};
+use crate::memory::output::{Brand, Filled, Fresh};
 use crate::memory::strided::{Layout, Strided, StridedMut};
 use crate::memory::walk::Order;
 
@@ -26,7 +26,7 @@ pub(crate) struct Transfer<'a, 'id> {
     pub(in crate::memory) fill: Option<*const u8>,
     /// Whether `to` may be memory that was never written, so that its pages may not be mapped yet.
     pub(in crate::memory) fresh: bool,
-    brand: PhantomData<fn(&'id ()) -> &'id ()>,
+    brand: Brand<'id>,
 }
 
 impl<'a, 'id> Transfer<'a, 'id> {

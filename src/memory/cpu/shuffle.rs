@@ -126,11 +126,7 @@ impl VectorShuffle {
         let bytes: [usize; VECTOR] = std::array::from_fn(source);
         let low = bytes.into_iter().fold(usize::MAX, usize::min);
         let far = bytes.into_iter().filter(|byte| byte - low >= VECTOR);
-        let second = far.clone().fold(usize::MAX, usize::min);
-        let mut loads = [(low, [ZEROED; VECTOR]), (low, [ZEROED; VECTOR])];
-        if far.clone().next().is_some() {
-            loads[1].0 = second;
-        }
+        let mut loads = [low, far.min().unwrap_or(low)].map(|first| (first, [ZEROED; VECTOR]));
         for (b, byte) in bytes.into_iter().enumerate() {
             let load = &mut loads[usize::from(byte - low >= VECTOR)];
             let index = byte - load.0;

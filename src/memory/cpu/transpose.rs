@@ -30,31 +30,12 @@ pub(in crate::memory) fn transposes(size: usize, step: usize, evenly_spaced: boo
 /// Rows of contiguous elements: the address of the first row, and the distance in bytes from the
 /// start of one row to the start of the next.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::memory) struct Rows<P> {
-    pub(in crate::memory) first: P,
+pub(in crate::memory) struct Rows {
+    pub(in crate::memory) first: *mut u8,
     pub(in crate::memory) step: isize,
 }
 
-/// Rows that are read.
-type Source = Rows<*const u8>;
-/// Rows that are written.
-type Target = Rows<*mut u8>;
-
-impl Source {
-    /// The address of row `k`.
-    #[inline(always)]
-    pub(in crate::memory) fn row(self, k: usize) -> *const u8 {
-        self.first.wrapping_offset(self.step.wrapping_mul(k as isize))
-    }
-
-    /// The submatrix that begins at byte `byte` of row `row`.
-    #[inline(always)]
-    fn at(self, row: usize, byte: usize) -> Self {
-        Rows { first: self.row(row).wrapping_add(byte), step: self.step }
-    }
-}
-
-impl Target {
+impl Rows {
     /// The address of row `k`.
     #[inline(always)]
     pub(in crate::memory) fn row(self, k: usize) -> *mut u8 {
@@ -76,8 +57,8 @@ impl Target {
 /// and the two do not overlap.
 #[allow(unsafe_code)]
 pub(in crate::memory) unsafe fn transpose<const N: usize, const M: usize>(
-    from: Source,
-    to: Target,
+    from: Rows,
+    to: Rows,
     rows: usize,
     columns: usize,
 ) {
@@ -109,7 +90,7 @@ pub(in crate::memory) unsafe fn transpose<const N: usize, const M: usize>(
 /// # Safety
 /// That of [`transpose`].
 #[allow(unsafe_code)]
-unsafe fn one_by_one<const N: usize>(from: Source, to: Target, rows: usize, columns: usize) {
+unsafe fn one_by_one<const N: usize>(from: Rows, to: Rows, rows: usize, columns: usize) {
     let (mut from_column, mut to_row) = (from.first, to.first);
     for _ in 0..columns {
         let (mut from_element, mut to_element) = (from_column, to_row);
@@ -130,7 +111,7 @@ unsafe fn one_by_one<const N: usize>(from: Source, to: Target, rows: usize, colu
 /// # Safety
 /// That of [`transpose`], for elements of 16 bytes.
 #[allow(unsafe_code)]
-unsafe fn whole_vectors(from: Source, to: Target, rows: usize, columns: usize) {
+unsafe fn whole_vectors(from: Rows, to: Rows, rows: usize, columns: usize) {
     const PER_LINE: usize = LINE / 16;
     let whole = columns - columns % PER_LINE;
     for column in (0..whole).step_by(PER_LINE) {
@@ -157,8 +138,8 @@ unsafe fn whole_vectors(from: Source, to: Target, rows: usize, columns: usize) {
 #[allow(unsafe_code)]
 #[inline(always)]
 unsafe fn matrix<const N: usize, const M: usize, const WIDE: bool>(
-    from: Source,
-    to: Target,
+    from: Rows,
+    to: Rows,
     rows: usize,
     columns: usize,
 ) {
@@ -216,7 +197,7 @@ struct Buffer([MaybeUninit<u8>; LINE * LINE]);
 /// That of [`transpose`]; the processor has AVX2 where `WIDE`.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn block<const N: usize, const M: usize, const WIDE: bool>(from: Source, to: Target) {
+unsafe fn block<const N: usize, const M: usize, const WIDE: bool>(from: Rows, to: Rows) {
     let side = LINE / N;
     let mut buffer = Buffer([MaybeUninit::uninit(); LINE * LINE]);
     let lines = Rows { first: buffer.0.as_mut_ptr().cast::<u8>(), step: LINE as isize };
@@ -247,7 +228,7 @@ mod x86 {
     };
     use std::array::from_fn;
 
-    use super::{Source, Target};
+    use super::Rows;
 
     /// Transposes `M` rows of `M` elements of `N` bytes.
     ///
@@ -255,7 +236,7 @@ mod x86 {
     /// That of [`transpose`](super::transpose).
     #[allow(unsafe_code)]
     #[inline(always)]
-    pub(super) unsafe fn square<const N: usize, const M: usize>(from: Source, to: Target) {
+    pub(super) unsafe fn square<const N: usize, const M: usize>(from: Rows, to: Rows) {
         // SAFETY: the caller's promise; SSE2 is part of x86_64.
         unsafe {
             let rows: [__m128i; M] = from_fn(|k| _mm_loadu_si128(from.row(k).cast()));
@@ -281,7 +262,7 @@ mod x86 {
     /// That of [`transpose`](super::transpose); the processor has AVX2.
     #[allow(unsafe_code)]
     #[inline(always)]
-    pub(super) unsafe fn squares<const N: usize, const M: usize>(from: Source, to: Target) {
+    pub(super) unsafe fn squares<const N: usize, const M: usize>(from: Rows, to: Rows) {
         // SAFETY: the caller's promise.
         unsafe {
             let rows: [__m256i; M] =
@@ -329,7 +310,7 @@ mod x86 {
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn square<const N: usize, const M: usize>(from: Source, to: Target) {
+unsafe fn square<const N: usize, const M: usize>(from: Rows, to: Rows) {
     // SAFETY: the caller's promise.
     unsafe { one_by_one::<N>(from, to, M, M) };
 }
@@ -341,7 +322,7 @@ unsafe fn square<const N: usize, const M: usize>(from: Source, to: Target) {
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn squares<const N: usize, const M: usize>(from: Source, to: Target) {
+unsafe fn squares<const N: usize, const M: usize>(from: Rows, to: Rows) {
     // SAFETY: the caller's promise.
     unsafe { one_by_one::<N>(from, to, 2 * M, M) };
 }
@@ -376,7 +357,7 @@ mod tests {
                 let (at, to) = (pad, LINE - pad % LINE - 1);
                 // SAFETY: `source` from `at` on and `result` from `to` on hold all rows.
                 unsafe {
-                    let from = Rows { first: source[at..].as_ptr(), step: row as isize };
+                    let from = Rows { first: source[at..].as_ptr().cast_mut(), step: row as isize };
                     let to = Rows { first: result[to..].as_mut_ptr(), step: line as isize };
                     transpose::<N, M>(from, to, rows, columns);
                 }

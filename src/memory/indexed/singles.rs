@@ -146,7 +146,7 @@ impl Run<'_> {
         let Some(indices) = self.indices else { return 0 };
         let short_runs = joined
             .and_then(|it| ShortRuns::of(&nest[it.first..], nest[it.first - 1].step.selected));
-        // SAFETY: this is the update of all entries, which can be read (`Part`), of a size that
+        // SAFETY: this is the update of all entries, which can be read (`Run`), of a size that
         // fits (`is_repeated`).
         #[allow(unsafe_code)]
         let repeated = is_repeated(single, nest).then(|| unsafe {
@@ -179,7 +179,7 @@ impl Run<'_> {
                 (Some(it), None) => (taken, around[it.first - 1].step, run),
             };
             let some = Elements { lanes, step, count, ..elements };
-            if !self.run_lanes(indices, single.size, some, at) {
+            if !self.run_lanes(indices, &single, some, at) {
                 break;
             }
             left -= taken * run;
@@ -193,7 +193,8 @@ impl Run<'_> {
     fn all_elements<'e>(&'e self, indices: &Indices<'_>, prefetch: Prefetch) -> Elements<'e> {
         let axes = &self.walk.components[..];
         Elements {
-            indices: indices.start().wrapping_offset(axes[0].at),
+            // The first number of each index is where the index begins.
+            indices: indices.start(),
             width: indices.width(),
             count: 0,
             lanes: 0,
@@ -208,12 +209,12 @@ impl Run<'_> {
     }
 
     /// Runs the kernel over lanes of these indices that begin at this distance from those of `elements`,
-    /// of listed elements of `size` bytes. Returns false if an index is out of bounds.
+    /// by the kernel for `single` elements. Returns false if an index is out of bounds.
     #[inline]
     fn run_lanes(
         &self,
         indices: &Indices<'_>,
-        size: usize,
+        single: &Single,
         elements: Elements<'_>,
         at: Offsets,
     ) -> bool {
@@ -231,10 +232,12 @@ impl Run<'_> {
         #[allow(unsafe_code)]
         let inside = unsafe {
             match lanes.axes {
-                [_] => indices.visit_widened(lanes, size, |lanes| self.kernel.run_single(lanes)),
+                [_] => {
+                    let run = |lanes: &Elements<'_>| self.kernel.run_single(lanes);
+                    indices.visit_widened(lanes, single.size, run)
+                }
                 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-                _ => (self.kernel.single())
-                    .is_some_and(|single| tuples::copy(&lanes, &single, self.policy)),
+                _ => tuples::copy(&lanes, single, self.policy),
                 #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
                 _ => false,
             }

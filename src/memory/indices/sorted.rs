@@ -31,9 +31,7 @@ impl Indices<'_> {
         }
         let (first, step) = (walk.base.indices, entries.step.indices);
         let numbers = walk.components.len();
-        let all = first == 0
-            && step == (numbers * self.size()) as isize
-            && entries.len * numbers == self.layout().len();
+        let all = self.is_one_loop(walk, numbers * self.size());
         if numbers != 1 {
             return all && (self.sorted || self.all_sorted(&walk.components, true));
         }

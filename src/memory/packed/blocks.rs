@@ -36,7 +36,8 @@ type Numbers = SmallVec<[usize; 6]>;
 /// The blocks of a walk, and a buffer for each part of them that runs at the same time.
 ///
 /// Invariant: `loops` are those of the walk, of which a block has at most `lens` iterations; a buffer has room
-/// for the indices of as many.
+/// for the indices of as many. `around` and `numbers` have all of `loops`, those over entries innermost; of a scatter,
+/// none of these is among those whose iterations make the `units`.
 pub(in crate::memory) struct Blocks {
     /// The loops of the walk, as the listed array lies.
     loops: Loops,

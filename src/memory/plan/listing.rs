@@ -73,7 +73,7 @@ impl Listing {
                 }
                 let slots =
                     (entries.split_off_mut(..end - start), listed.split_off_mut(..end - start));
-                let (Some(entries), Some(listed)) = slots else { break };
+                let (Some(entries), Some(listed)) = slots else { unreachable!("{COUNTED}") };
                 let range = (first as u64) << shift..((bin as u64) << shift).min(space as u64);
                 narrowest = narrowest.min(range.end.saturating_sub(range.start) as usize);
                 outputs.push((range, entries, listed));
@@ -128,6 +128,9 @@ impl Listing {
     }
 }
 
+/// Why a share has room for its entries.
+const COUNTED: &str = "the entries of each share were counted";
+
 /// Writes the entries whose targets are in `range` to `entries`, and their targets to `listed`,
 /// both of which have exactly the length needed.
 fn list(targets: &[u32], range: &Range<u64>, mut entries: &mut [u32], mut listed: &mut [u32]) {
@@ -145,10 +148,9 @@ fn list(targets: &[u32], range: &Range<u64>, mut entries: &mut [u32], mut listed
         }
         first = first.wrapping_add(CHUNK as u32);
         let slots = (entries.split_off_mut(..count), listed.split_off_mut(..count));
-        if let (Some(entries), Some(listed)) = slots {
-            entries.copy_from_slice(&kept_entries[..count]);
-            listed.copy_from_slice(&kept_targets[..count]);
-        }
+        let (Some(entries), Some(listed)) = slots else { unreachable!("{COUNTED}") };
+        entries.copy_from_slice(&kept_entries[..count]);
+        listed.copy_from_slice(&kept_targets[..count]);
     }
 }
 

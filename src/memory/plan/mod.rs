@@ -34,7 +34,7 @@ pub(crate) struct Positions {
     policy: Policy,
     /// Whether some indices select nothing.
     gaps: bool,
-    /// The entries by target, made when first used; `None` where it cannot be made.
+    /// The entries by target, made when first used.
     listing: OnceLock<Listing>,
     /// The number of indices that select each target, made when first used.
     counts: OnceLock<Vec<u32>>,
@@ -105,7 +105,7 @@ impl Positions {
         } else {
             reader.positions().map(|(array, gaps)| (PositionArray::Long(array), gaps))
         };
-        let along = Along { axis: 0, lens: each_len, tuples };
+        let along = Along { axis: 0, lens: each_len };
         let (array, gaps) =
             made.map_err(|failure| failure.error(|| indices.first_outside(along)))?;
         let (listing, counts) = (OnceLock::new(), OnceLock::new());
@@ -160,18 +160,16 @@ impl Positions {
 
     /// The positions, broadcast to the shape of the indices.
     pub(crate) fn view(&self) -> Viewed<'_> {
-        // The stored array has the shape of the indices but for axes of length 1, so the
-        // broadcast does not fail.
-        let shape = || IxDyn(&self.shape);
-        let view = match &self.array {
+        const BROADCAST: &str = "the indices have the stored shape but for axes stored once";
+        let shape = IxDyn(&self.shape);
+        match &self.array {
             PositionArray::Short(array) => {
-                View::Short(array.broadcast(shape()).unwrap_or(array.view()))
+                Viewed::Short(array.broadcast(shape).expect(BROADCAST), self)
             }
             PositionArray::Long(array) => {
-                View::Long(array.broadcast(shape()).unwrap_or(array.view()))
+                Viewed::Long(array.broadcast(shape).expect(BROADCAST), self)
             }
-        };
-        Viewed { view, positions: self }
+        }
     }
 
     /// The number of targets, the product of the axes' lengths; refused where it does not fit in
@@ -184,16 +182,12 @@ impl Positions {
 
     /// The number of indices: a tuple is one.
     fn index_count(&self) -> usize {
-        let shape = match &self.lens {
-            Lens::One(_) => &self.shape[..],
-            Lens::Each(_) => &self.shape[..self.shape.len() - 1],
-        };
-        shape.iter().product()
+        self.shape.iter().product::<usize>() / self.lens.as_slice().len()
     }
 
     /// The number of indices whose positions are stored.
     fn stored_indices(&self) -> usize {
-        self.stored() / self.lens.as_slice().len().max(1)
+        self.stored() / self.lens.as_slice().len()
     }
 
     /// The target of each stored index, in row-major order of the indices: its number in row-major
@@ -215,7 +209,7 @@ impl Positions {
     }
 
     /// The entries by target, in as many shares of targets as there are threads. `None` where
-    /// memory cannot be allocated, or indices repeat.
+    /// memory cannot be allocated, indices repeat, or entries or targets do not fit in 32 bits.
     ///
     /// The listing is built outside of `get_or_init`: a thread that waits for the parts of the
     /// build may be handed another task of the pool, which may need the same listing and would
@@ -291,21 +285,16 @@ impl Positions {
 }
 
 /// The positions of a plan, broadcast to the shape of its indices.
-pub(crate) struct Viewed<'p> {
-    view: View<'p>,
-    positions: &'p Positions,
-}
-
-enum View<'p> {
-    Short(ArrayViewD<'p, u32>),
-    Long(ArrayViewD<'p, usize>),
+pub(crate) enum Viewed<'p> {
+    Short(ArrayViewD<'p, u32>, &'p Positions),
+    Long(ArrayViewD<'p, usize>, &'p Positions),
 }
 
 impl Viewed<'_> {
     pub(crate) fn indices(&self) -> Indices<'_> {
-        match &self.view {
-            View::Short(array) => Indices::of_plan(array, self.positions),
-            View::Long(array) => Indices::of_plan(array, self.positions),
+        match self {
+            Viewed::Short(array, positions) => Indices::of_plan(array, positions),
+            Viewed::Long(array, positions) => Indices::of_plan(array, positions),
         }
     }
 }
@@ -357,8 +346,8 @@ impl Reader<'_> {
         let tuples = self.axes < layout.shape().len();
         let shape: SmallVec<[usize; 4]> =
             tuples.then_some(self.lens.len()).into_iter().chain(shape).collect();
-        let refused = |_| Error::AllocationFailed { bytes: usize::MAX };
-        let array = ArrayD::from_shape_vec(IxDyn(&shape), positions).map_err(refused)?;
+        let array = ArrayD::from_shape_vec(IxDyn(&shape), positions);
+        let array = array.expect("as many positions as the shape has");
         let array = if tuples { array.permuted_axes(IxDyn(&axes)) } else { array };
         Ok((array, gaps))
     }

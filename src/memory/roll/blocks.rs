@@ -131,36 +131,43 @@ pub(super) unsafe fn roll(
         None => (RolledAxis::ONE, outer_axes),
     };
     let narrow = row.len <= NARROW_ROW_MAX;
+    let group = if narrow { group_bytes(row) } else { usize::MAX };
     let bytes = inner.len * row.len;
-    if share.axis_number == outside.len() || (narrow && bytes > group_bytes(row)) {
+    if share.axis_number == outside.len() || bytes > group {
         // Each call rolls rows of one run of the innermost axis.
-        let at_once = if narrow { group_bytes(row) / row.len } else { usize::MAX };
-        return for_each_run(outer_axes, share, from, to, &|axis, mut count, mut from, mut to| {
-            while count > 0 {
-                let inner = RolledAxis { len: count.min(at_once), shift: 0, ..axis };
-                // SAFETY: promised by the caller for these rows.
-                unsafe { RowNest { from, to, outer: RolledAxis::ONE, count: 1, inner }.roll(row) };
-                count -= inner.len;
-                from = from.wrapping_offset(inner.len as isize * inner.from_stride);
-                to = to.wrapping_offset(inner.len as isize * inner.to_stride);
-            }
+        let at_once = group / row.len;
+        return in_groups(outer_axes, share, (from, to), at_once, |axis, count, (from, to)| {
+            let inner = RolledAxis { len: count, shift: 0, ..axis };
+            // SAFETY: promised by the caller for these rows.
+            unsafe { RowNest { from, to, outer: RolledAxis::ONE, count: 1, inner }.roll(row) };
         });
     }
     // Each call rolls all rows of the innermost axis, both of its runs, at one or more positions
     // of the next axis outside it.
-    if outside.is_empty() {
-        // SAFETY: promised by the caller.
-        return unsafe { RowNest { from, to, outer: RolledAxis::ONE, count: 1, inner }.roll(row) };
-    }
-    let at_once = if narrow { group_bytes(row) / bytes } else { usize::MAX };
-    for_each_run(outside, share, from, to, &|outer, mut count, mut from, mut to| {
-        while count > 0 {
-            let nest = RowNest { from, to, outer, count: count.min(at_once), inner };
-            // SAFETY: promised by the caller for these rows.
-            unsafe { nest.roll(row) };
-            count -= nest.count;
-            from = from.wrapping_offset(nest.count as isize * outer.from_stride);
-            to = to.wrapping_offset(nest.count as isize * outer.to_stride);
+    in_groups(outside, share, (from, to), group / bytes, |outer, count, (from, to)| {
+        // SAFETY: promised by the caller for these rows.
+        unsafe { RowNest { from, to, outer, count, inner }.roll(row) };
+    });
+}
+
+/// Calls `visit` with each group of up to `at_once` positions of a run of the innermost of `axes`: with the axis,
+/// the number of positions, and the addresses of the first.
+#[inline(always)]
+fn in_groups(
+    axes: &[RolledAxis],
+    share: &Share,
+    (from, to): (*const u8, *mut u8),
+    at_once: usize,
+    visit: impl Fn(RolledAxis, usize, (*const u8, *mut u8)),
+) {
+    for_each_run(axes, share, from, to, &|axis, count, from, to| {
+        for first in (0..count).step_by(at_once) {
+            let at = |stride: isize| stride.wrapping_mul(first as isize);
+            let start = (
+                from.wrapping_offset(at(axis.from_stride)),
+                to.wrapping_offset(at(axis.to_stride)),
+            );
+            visit(axis, at_once.min(count - first), start);
         }
     });
 }

@@ -10,7 +10,7 @@
 //!
 //! Elements are moved as bytes: none is cloned or dropped, and nothing in here can panic between
 //! moving a row to the buffer and moving it back. The buffers of either pass, of all threads
-//! together, take no more than [`WORK_MEMORY`].
+//! together, take no more than [`WORK_MEMORY`], unless one element is larger.
 
 mod cut;
 mod cycles;
@@ -121,7 +121,8 @@ struct RowsRoll {
 }
 
 impl RowsRoll {
-    /// The roll of an array whose element at position 0 of all `axes` is at `data`.
+    /// The roll of an array, not empty and borrowed exclusively, all elements of which are at these offsets from
+    /// `data`: a position of each of `axes`, and one of the row.
     fn new(data: *mut u8, axes: SmallVec<[RolledAxis; 6]>, row: StridedRow) -> Result<Self> {
         let size = row.size;
         let roll = Roll { data, axes, row };
@@ -207,7 +208,7 @@ impl StridedRow {
 
 /// An in-place roll ready to run.
 ///
-/// Invariant (upheld by [`roll`]): all positions of `axes` and of `row`, as offsets from `data`,
+/// Invariant (upheld by [`RowsRoll::new`]): all positions of `axes` and of `row`, as offsets from `data`,
 /// are elements of one array, which is borrowed exclusively and is not empty.
 struct Roll {
     /// The axes outside the rows.
@@ -217,8 +218,8 @@ struct Roll {
     data: *mut u8,
 }
 
-// SAFETY: each part moves only the elements of its own units, selected by its number (`Roll::run`), or of its own
-// share of a row, once all parts have what they need of others (`Roll::run_cut`).
+// SAFETY: elements are `Send` (`StridedMut::of`). Each part moves only those of its own units, selected by its number
+// (`Roll::run`), or of its own share of a row, once all parts have what they need of others (`Roll::run_cut`).
 #[allow(unsafe_code)]
 unsafe impl Sync for Roll {}
 
@@ -245,6 +246,11 @@ impl Roll {
         let (permutes, bytes, parts) = (self.permutes(), buffers.bytes(), buffers.parts());
         let cycles = Cycles::new(&self.axes);
         let StridedRow { len, shift, size, .. } = self.row;
+        let buffered = if permutes && shift != 0 { len } else { 1 };
+        assert!(
+            bytes >= buffered * size,
+            "a buffer holds an element, or a row that is rotated on its way"
+        );
         let cycles_count = cycles.leaders.iter().product::<usize>();
         let chunks = if permutes && shift == 0 {
             // At least one for each part, if they are not short.
@@ -296,7 +302,7 @@ impl Roll {
         // (`run`). Positions are in bounds of the axes outside the row, and those of a cycle
         // differ, so no run overlaps its source. The elements are this unit's alone, since cycles
         // and chunks are disjoint. The buffer holds `elements`: a whole row where rows are
-        // rotated (`roll`), else a chunk (`run`). Every element that is overwritten has been
+        // rotated, else a chunk (`run`). Every element that is overwritten has been
         // moved on or buffered before, and the buffered ones fill the position that was moved on
         // last.
         unsafe {

@@ -16,7 +16,7 @@
 //! Along k axes there are 2^k such copies. Their destinations are rectangles that together
 //! cover the destination array.
 //!
-//! Where rows (the innermost axis) are contiguous in both arrays and short, both runs of a row
+//! Where rows (the innermost axis) are contiguous in both arrays and no longer than 256 KiB, both runs of a row
 //! are copied together (`rows`), so that every cache line is written once.
 
 mod blocks;

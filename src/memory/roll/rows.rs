@@ -4,7 +4,7 @@ use super::RolledAxis;
 use super::blocks::{self, Row, Share, copy_rotated, for_each_run};
 use crate::memory::copy::Transfer;
 use crate::memory::copy::stage::{self, RowBuffer};
-use crate::memory::cpu::{Pattern, is_streamed, prefetch_line_l2, stream};
+use crate::memory::cpu::{Pattern, fence, is_streamed, prefetch_line_l2, stream};
 use crate::memory::walk::Offsets;
 use crate::parallel::{self, Cost};
 use crate::threshold::threshold;
@@ -49,7 +49,7 @@ pub(super) fn run(
                         stream_runs(axis, count, from, to, row);
                     }
                 });
-                stage::finish();
+                fence();
             } else {
                 rolled.roll(share, from, to);
             }

@@ -48,7 +48,7 @@ pub(super) fn means_in_place(walk: &Walk, reducer: Reducer, size: usize) -> bool
     let slots = lanes.clone().map(|level| level.len).fold(walk.targets(), usize::saturating_mul);
     let mapped = |size: usize| slots.saturating_mul(size) >= MAPPED;
     mapped(reducer.slot_size())
-        && slots < of_caches(|caches| caches.last / 4, 1 << 10)
+        && slots.saturating_mul(size_of::<u32>()) < of_caches(|caches| caches.last, 4 << 10)
         && lanes.clone().all(beside)
         && !is_sparse(walk, size, mapped(size_of::<u32>()))
 }

@@ -19,7 +19,7 @@ fn sets_once(walk: &Walk) -> bool {
 }
 
 /// Refuses more updates of a lane, all of which may be of one target, than a `u32` counts together with the
-/// value that the target held.
+/// value that the target held. Only means need counts: other reductions do without.
 fn countable_updates(walk: &Walk) -> Result<()> {
     let updates = iterations_over_entries(&walk.loops);
     countable("updates of a mean", updates, u32::MAX - 1).map(|_| ())
@@ -184,26 +184,17 @@ impl<'p> Pass<'p> {
                 return Ok(self.run(walk, &once.kernels())?);
             }
         }
-        let (target, updates) = (&self.scattering.target, &self.updates);
-        // SAFETY: the layouts are those of the arrays; nothing else uses the target meanwhile,
-        // since it is borrowed exclusively (`StridedMut`).
-        #[allow(unsafe_code)]
-        let dense = unsafe {
-            combine::Dense::of(target.start(), target.layout())
-                .zip(combine::Dense::of(updates.start(), updates.layout()))
-                .map(<[_; 2]>::from)
-        };
+        let target = &self.scattering.target;
+        // The walk and the kernels are those of these arrays (invariant of `Pass`).
         combine::accumulate(&combine::Accumulation {
-            target: target.start(),
-            updates: updates.start(),
-            size: updates.layout().size(),
+            target,
+            updates: self.updates,
             indices: *self.indices,
             policy: self.policy,
             loops: &walk.loops,
             components: &walk.components,
             sparse: is_sparse(walk, target.layout().size(), true),
             reducer,
-            dense,
         })
     }
 }

@@ -241,7 +241,7 @@ impl AddToSlots<'_> {
         unsafe {
             let from = contiguous(updates, step, accumulator.element, len, gather);
             let to = addends.add(at);
-            let lift = accumulator.lift.filter(|_| accumulator.adds_slots);
+            let lift = accumulator.lift.filter(|_| accumulator.lifts_updates);
             accumulator.convert_to(to, from, values, len, (lift, true));
         }
     }

@@ -14,9 +14,8 @@ use std::ops::Range;
 
 use super::kinds::Accumulator;
 use super::rows::{Row, Rows};
-use super::{Accumulation, are_small_batches, steps};
+use super::{Accumulation, are_small_batches, share_indices, steps};
 use crate::memory::alloc::{made, repeated, reserved};
-use crate::memory::combine::apply::elements;
 use crate::memory::refused::{Failure, Refusal, Refused};
 use crate::memory::tile::{Kernel, Tile};
 use crate::memory::walk::{
@@ -50,8 +49,6 @@ struct Lists {
     places: Vec<isize>,
     /// The targets that have updates, where the lists serve several lanes; else without capacity.
     touched: Vec<u32>,
-    /// Whether the lists are filled and serve all lanes, since these have the same indices.
-    serves_all_lanes: bool,
 }
 
 /// The fewest elements of a row for each part, where rows are cut.
@@ -74,7 +71,7 @@ impl<'l> RowsByTarget<'l> {
         accumulator: &Accumulator,
     ) -> Option<Self> {
         let mut lanes = lanes.clone();
-        let (row, size) = (lanes.pop()?, accumulation.size as isize);
+        let (row, size) = (lanes.pop()?, accumulation.size() as isize);
         let dense = row.step.selected == size && row.step.listed == size && !row.reads_indices();
         let inside = is_inside(accumulation.components, &row);
         let entries: Loops = accumulation.entries().collect();
@@ -109,7 +106,7 @@ impl<'l> RowsByTarget<'l> {
         let targets = accumulation.targets();
         let (updates, iterations) = (iterations(&self.entries), iterations(&self.lanes));
         let rows = updates.saturating_mul(iterations);
-        let bytes = (self.row.len * accumulation.size).saturating_mul(rows);
+        let bytes = (self.row.len * accumulation.size()).saturating_mul(rows);
         let far = is_spread(accumulation.components);
         let cost = if far { Cost::of_far(rows).times(4) } else { Cost::of_near(rows).times(3) };
         let parts = parallel::parts_at_once(cost.plus(Cost::of_bytes(bytes).times(3)));
@@ -118,23 +115,23 @@ impl<'l> RowsByTarget<'l> {
         let (outer, inner) = if iterations >= parts { (parts, 1) } else { (1, parts) };
         // Few targets are not shared out: parts of long rows are.
         let cut = updates < 4 * inner && self.row.len / inner >= COLUMNS;
-        let touched =
-            if iterations > 1 && share_indices(&self.lanes) { updates.min(targets) } else { 0 };
+        let shared = share_indices(&self.lanes);
+        let touched = if iterations > 1 && shared { updates.min(targets) } else { 0 };
         let mut lists = made(outer, || {
             Ok(Lists {
                 ends: repeated(0, targets)?,
                 places: repeated(0, updates)?,
                 touched: reserved(touched)?,
-                serves_all_lanes: false,
             })
         })?;
         let refusal = Refusal::new();
         parallel::run_each(&mut lists, &|part, lists| {
             let iterations = parallel::share(iterations, outer, part);
             let mut cursor = Cursor::new(&self.lanes, Offsets::ZERO, iterations.start);
-            for _ in iterations {
+            for number in iterations.clone() {
                 let (at, _) = cursor.take(1);
-                if !lists.serves_all_lanes && self.list(lists, at).is_err() {
+                let listed = shared && number > iterations.start;
+                if !listed && self.list(lists, at).is_err() {
                     return refusal.set();
                 }
                 let lists = &*lists;
@@ -155,7 +152,7 @@ impl<'l> RowsByTarget<'l> {
 
     /// Lists the updates of the lanes at this place.
     fn list(&self, lists: &mut Lists, at: Offsets) -> Result<(), Refused> {
-        let Lists { ends, places, touched, serves_all_lanes } = lists;
+        let Lists { ends, places, touched } = lists;
         self.accumulation.count(ends, at.indices)?;
         let mut end = 0;
         let names_touched = touched.capacity() > 0;
@@ -165,10 +162,9 @@ impl<'l> RowsByTarget<'l> {
             }
             end += std::mem::replace(counter, end);
         }
-        *serves_all_lanes = share_indices(&self.lanes);
         let (counters, _) = steps(self.accumulation.components, size_of::<u32>(), 1);
         let from = Offsets { indices: at.indices, ..Offsets::ZERO };
-        let arrays = (ends.as_mut_ptr().cast(), std::ptr::null(), self.accumulation.size);
+        let arrays = (ends.as_mut_ptr().cast(), std::ptr::null(), self.accumulation.size());
         let (entries, list) = (self.entries.clone(), ListUpdates(Mutex::new(places)));
         // SAFETY: the loops are those over the updates of a lane, with the steps of counters in the place of the
         // target's; the kernel does not access updates, but only uses their addresses.
@@ -190,8 +186,8 @@ impl<'l> RowsByTarget<'l> {
                 return;
             }
             let row = Row {
-                target: accumulation.target.wrapping_offset(at.selected + offset(number)),
-                updates: accumulation.updates.wrapping_offset(at.listed),
+                target: accumulation.target.start().wrapping_offset(at.selected + offset(number)),
+                updates: accumulation.updates.start().wrapping_offset(at.listed),
                 places: &lists.places[updates.start..],
                 count: updates.len(),
                 len,
@@ -219,11 +215,6 @@ impl<'l> RowsByTarget<'l> {
             start = end;
         }
     }
-}
-
-/// Whether no loop over lanes moves to other indices.
-fn share_indices(lanes: &Loops) -> bool {
-    lanes.iter().all(|level| !level.reads_indices())
 }
 
 impl Lists {
@@ -266,6 +257,7 @@ impl Kernel for ListUpdates<'_> {
                 place.set(update.addr() as isize);
             }
         };
-        if tile.inner.len == 1 { tile.each_row(list_one) } else { elements(tile, list_one) }
+        assert!(tile.inner.len == 1, "all loops are over updates");
+        tile.each_row(list_one);
     }
 }

@@ -7,10 +7,11 @@ use super::{Accumulation, steps};
 use crate::error::Result;
 use crate::memory::alloc::repeated;
 use crate::memory::combine::apply::{Set, elements};
-use crate::memory::indices::elements::Action;
+use crate::memory::combine::{HAS_KERNELS, in_target};
 use crate::memory::refused::Refused;
 use crate::memory::tile::{Kernel, Steps, Tile};
 use crate::memory::walk::{Components, Loop, Loops, Offsets};
+use crate::reduction::Reduction;
 
 /// Counts of the updates of each row: one for each value of an index, in each lane
 /// that has indices of its own.
@@ -86,22 +87,6 @@ impl<'c> Counts<'c> {
     }
 }
 
-/// Adds 1 to the selected count, a `u32`, for each entry.
-struct Count;
-
-#[allow(unsafe_code)]
-impl Kernel for Count {
-    unsafe fn run(&self, tile: &Tile<'_>) {
-        // SAFETY: the caller's promise.
-        let count_one = |count: *mut u8, _: *mut u8| unsafe { *count.cast::<u32>() += 1 };
-        if tile.inner.len == 1 {
-            tile.each(Action::Combine, count_one);
-        } else {
-            elements(tile, count_one);
-        }
-    }
-}
-
 impl Accumulation<'_> {
     /// Counts the updates of each target of a lane whose indices begin at this place.
     pub(super) fn count(&self, counts: &mut [u32], indices: isize) -> Result<(), Refused> {
@@ -111,12 +96,15 @@ impl Accumulation<'_> {
         let mut loops: Loops = self.entries().collect();
         loops.iter_mut().for_each(|level| level.step.listed = 0);
         let from = Offsets { indices, ..Offsets::ZERO };
-        let arrays = (counts.as_mut_ptr().cast(), std::ptr::null(), size_of::<u32>());
+        let one = 1_u32;
+        let arrays = (counts.as_mut_ptr().cast(), (&raw const one).cast(), size_of::<u32>());
+        let sum = in_target::<u32>(Reduction::Sum).expect(HAS_KERNELS);
         // SAFETY: the loops are those over the updates of a lane, with the steps of counts, of which there is one
-        // for each target, in the place of the target's; the kernel does not access updates.
+        // for each target, in the place of the target's; all steps in the updates are 0, so that one value serves
+        // as all of them.
         #[allow(unsafe_code)]
         unsafe {
-            self.walk(loops, &components, from, arrays, &Count, 1)
+            self.walk(loops, &components, from, arrays, &sum, 1)
         }
     }
 }

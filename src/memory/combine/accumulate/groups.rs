@@ -105,7 +105,7 @@ impl Group<'_> {
         let kernels: [&dyn Kernel; 2] = [&ClearSlots(accumulator), &AddToSlots(accumulator)];
         for kernel in &kernels[usize::from(accumulation.reducer.init)..] {
             let from = Offsets { selected: 0, ..self.at };
-            let arrays = (slots, accumulation.updates, accumulation.size);
+            let arrays = (slots, accumulation.updates.start(), accumulation.size());
             // SAFETY: `loops` are over the updates of these lanes, with the steps of slots in the place of the
             // target's; the caller's promise.
             unsafe {
@@ -193,7 +193,8 @@ impl Group<'_> {
         let mut cursor = Cursor::new(&loops, Offsets::ZERO, 0);
         for _ in 0..iterations(&loops) {
             let (at, _) = cursor.take(1);
-            let target = accumulation.target.wrapping_offset(self.at.selected + at.selected);
+            let target =
+                accumulation.target.start().wrapping_offset(self.at.selected + at.selected);
             run(target, last.step.selected, at.listed as usize, last.len, at.indices as usize);
         }
     }

@@ -4,7 +4,7 @@ use half::f16;
 
 use super::convert::map_run;
 use super::kinds::{InOrderRun, NarrowFn, OnceRun, WidenFn};
-use super::rows::{ReduceRow, Row, RowAccumulator, RowParams, SHORT_BLOCK, map_array, reduce_row};
+use super::rows::{ReduceRow, Row, RowAccumulator, RowParams, map_array, reduce_row};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::memory::cpu;
 use crate::memory::cpu::widely;
@@ -235,12 +235,6 @@ impl<F: Format, const PRODUCT: bool> RowAccumulator for HalfRows<F, PRODUCT> {
             values = map_array(values, |sum| sum / count);
         }
         self.format.narrow(values)
-    }
-    #[allow(unsafe_code)]
-    #[inline(always)]
-    unsafe fn block_of_many(self, row: &Row<'_>, first: usize) -> [u16; SHORT_BLOCK] {
-        // SAFETY: the caller's promise.
-        unsafe { self.block(row, first) }
     }
 }
 

@@ -68,7 +68,8 @@ pub(super) fn run(
     parallel::run(parts, &|part| {
         let last = LastTarget { target: 0, sum: 0.0, count: 0 };
         let kernel = InOrder { run, init: accumulation.reducer.init, last: Mutex::new(last) };
-        let arrays = (accumulation.target, accumulation.updates, accumulation.size);
+        let arrays =
+            (accumulation.target.start(), accumulation.updates.start(), accumulation.size());
         let run = accumulation.run(&walk, arrays, &kernel, &refusal);
         // SAFETY: the loops are those over these arrays, of whose elements the kernel is (invariant of
         // `Accumulation`), and indices are sorted, so that parts have no target in common.

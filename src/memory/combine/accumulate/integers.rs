@@ -86,7 +86,7 @@ integers! {
 /// # Safety
 /// `len` elements of type `A` can be read.
 #[allow(unsafe_code)]
-pub(crate) unsafe fn significant<A: Integer>(elements: *const u8, len: usize) -> u32 {
+pub(super) unsafe fn significant<A: Integer>(elements: *const u8, len: usize) -> u32 {
     // SAFETY: the caller's promise.
     let elements = unsafe { std::slice::from_raw_parts(elements.cast::<A>(), len) };
     let all = move || elements.iter().fold(A::Bits::default(), |all, next| all | next.magnitude());

@@ -14,6 +14,8 @@
 //! All of these functions take contiguous elements; the code that copies others
 //! to and from contiguous buffers is compiled once (`convert.rs`).
 
+use std::marker::PhantomData;
+
 use super::super::kernels;
 #[cfg(feature = "half")]
 use super::in_order::LastTarget;
@@ -51,14 +53,14 @@ pub(super) type DivideEach = unsafe fn(*mut u8, &[u32], u32);
 
 /// How sums of one element type are divided.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Quotients {
+pub(in crate::memory) struct Quotients {
     pub(super) row: DivideRow,
     pub(super) each: DivideEach,
 }
 
 impl Quotients {
     /// Those of sums of type `A`.
-    pub(crate) const fn of<A: Divide>() -> Self {
+    const fn of<A: Divide>() -> Self {
         Quotients { row: slots::divide_row::<A>, each: slots::divide_each::<A> }
     }
 }
@@ -100,8 +102,8 @@ pub(crate) struct Accumulator {
     pub(super) convert: Option<(WidenFn, NarrowFn)>,
     /// None where slots are values.
     pub(super) lift: Option<(LiftFn, DivideFn)>,
-    /// Whether `add` adds slots to slots; else it adds values to slots.
-    pub(super) adds_slots: bool,
+    /// Whether each value is lifted to a slot before it is added; else values are added to slots.
+    pub(super) lifts_updates: bool,
     pub(super) add: TileFn,
     /// The same for single values, each index being resolved just before it is used.
     pub(super) add_single: Option<SingleFn>,
@@ -124,7 +126,7 @@ impl Accumulator {
     /// Whether `add` adds elements as they are.
     #[inline]
     pub(super) fn adds_elements(&self) -> bool {
-        self.convert.is_none() && !self.adds_slots
+        self.convert.is_none() && !self.lifts_updates
     }
 
     /// Whether single elements need no slots where the updates of each target follow each other.
@@ -138,7 +140,7 @@ impl Accumulator {
     /// The size of what `add` adds to slots in bytes.
     #[inline]
     pub(super) fn addend(&self) -> usize {
-        if self.adds_slots { self.slot } else { self.value }
+        if self.lifts_updates { self.slot } else { self.value }
     }
 }
 
@@ -154,23 +156,75 @@ pub(crate) struct Extent {
 }
 
 /// Returns the number of bits, without the sign, that each of `len` elements fits in.
-pub(crate) type Significant = unsafe fn(*const u8, usize) -> u32;
+pub(in crate::memory) type Significant = unsafe fn(*const u8, usize) -> u32;
 
 /// Returns how a reduction of one element type accumulates in slots; none where the target itself
 /// can be the accumulator.
-pub(crate) type AccumulatorOf = fn(Reduction, Extent) -> Option<Accumulator>;
+pub(in crate::memory::combine) type AccumulatorFn = fn(Reduction, Extent) -> Option<Accumulator>;
+
+/// How reductions of elements of type `A` accumulate, where targets of that type cannot be the accumulators.
+///
+/// Invariant: all functions are for elements of type `A`.
+pub(crate) struct Accumulators<A> {
+    pub(in crate::memory::combine) of: AccumulatorFn,
+    /// The function that finds how many bits integers need, where that decides in which slots a
+    /// mean accumulates.
+    pub(in crate::memory::combine) significant: Option<Significant>,
+    /// The functions that divide sums by counts, where that makes means.
+    pub(in crate::memory::combine) quotients: Option<Quotients>,
+    element: PhantomData<A>,
+}
+
+impl<A> Accumulators<A> {
+    /// No reduction needs one.
+    pub(crate) const NONE: Self = Self::by(|_, _| None);
+
+    const fn by(of: AccumulatorFn) -> Self {
+        Accumulators { of, significant: None, quotients: None, element: PhantomData }
+    }
+}
+
+impl<A: Running + Divide> Accumulators<A> {
+    /// Those of numbers whose means are their sums, divided.
+    pub(crate) const DIVIDED: Self =
+        Accumulators { quotients: Some(Quotients::of::<A>()), ..Self::by(running::<A>) };
+}
+
+impl<A: Integer> Accumulators<A> {
+    /// Those of integers of up to 32 bits.
+    pub(crate) const SMALL_INTEGERS: Self = Self::integers(small_integer::<A>);
+
+    const fn integers(of: AccumulatorFn) -> Self {
+        // Integers of 8 bits are all small, so a scan would gain nothing.
+        let scanned = size_of::<A>() > 1;
+        let significant: Option<Significant> =
+            if scanned { Some(integers::significant::<A>) } else { None };
+        Accumulators { significant, ..Self::by(of) }
+    }
+}
+
+impl<A: Integer + Running> Accumulators<A> {
+    /// Those of integers of 64 and 128 bits.
+    pub(crate) const LARGE_INTEGERS: Self = Self::integers(large_integer::<A>);
+}
+
+#[cfg(feature = "half")]
+impl<A: super::halves::Half> Accumulators<A> {
+    /// Those of half precision.
+    pub(crate) const HALVES: Self = Self::by(half::<A>);
+}
 
 const ZEROS: [u8; 4] = [0; 4];
 
 /// Means of elements whose slots are those of [`Running`].
-pub(crate) fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Accumulator> {
+fn running<A: Running>(reduction: Reduction, _: Extent) -> Option<Accumulator> {
     (reduction == Reduction::Mean).then_some(Accumulator {
         element: size_of::<A>(),
         value: size_of::<A>(),
         slot: size_of::<A::Slot>(),
         convert: None,
         lift: Some((slots::start::<A>, slots::divide::<A>)),
-        adds_slots: false,
+        lifts_updates: false,
         add: slots::add::<A>,
         add_single: Some(slots::add_singly::<A>),
         empty: ZEROS,
@@ -187,19 +241,14 @@ fn counted<A: Running>(accumulator: Accumulator) -> Accumulator {
     Accumulator {
         slot: size_of::<A::Slot>(),
         lift: Some((slots::start::<A>, slots::divide::<A>)),
-        adds_slots: false,
         add: slots::add::<A>,
         add_single: Some(slots::add_singly::<A>),
-        divide_row: None,
         ..accumulator
     }
 }
 
 /// Means of integers of up to 32 bits.
-pub(crate) fn small_integer<A: Integer>(
-    reduction: Reduction,
-    extent: Extent,
-) -> Option<Accumulator> {
+fn small_integer<A: Integer>(reduction: Reduction, extent: Extent) -> Option<Accumulator> {
     let accumulator = in_64_bits::<A>()?;
     let (add, add_single) = kernels::functions::<u32>(Reduction::Sum)?;
     let short = Accumulator {
@@ -209,10 +258,8 @@ pub(crate) fn small_integer<A: Integer>(
             4 => None,
             _ => Some((integers::widen_short::<A>, integers::narrow_short::<A::Bits>)),
         },
-        adds_slots: size_of::<A>() < 4,
         add,
         add_single,
-        divide_row: Some(integers::divide_short_row),
         ..accumulator
     };
     let with_counts = || match extent.updates >> 31 {
@@ -224,7 +271,7 @@ pub(crate) fn small_integer<A: Integer>(
 }
 
 /// Means of integers of 64 and 128 bits.
-pub(crate) fn large_integer<A: Integer + Running>(
+fn large_integer<A: Integer + Running>(
     reduction: Reduction,
     extent: Extent,
 ) -> Option<Accumulator> {
@@ -233,7 +280,7 @@ pub(crate) fn large_integer<A: Integer + Running>(
     narrowest.or_else(|| running::<A>(reduction, extent))
 }
 
-/// Means of rows in sums of 64 bits, whose updates are counted by rows.
+/// Sums of 64 bits, without counts.
 fn in_64_bits<A: Integer>() -> Option<Accumulator> {
     let (add, add_single) = kernels::functions::<u64>(Reduction::Sum)?;
     Some(Accumulator {
@@ -245,11 +292,11 @@ fn in_64_bits<A: Integer>() -> Option<Accumulator> {
             _ => Some((integers::widen::<A>, integers::narrow::<A::Bits>)),
         },
         lift: None,
-        adds_slots: size_of::<A>() != 8,
+        lifts_updates: false,
         add,
         add_single,
         empty: ZEROS,
-        divide_row: Some(integers::divide_row),
+        divide_row: None,
         rows: A::ROWS,
         once: None,
         #[cfg(feature = "half")]
@@ -276,11 +323,16 @@ impl Extent {
             (true, _) => (32, 64),
             (false, ..=12) => (integers::SHORT_SUM_BITS, 48),
             (false, ..=16) => (48, 48),
-            (false, _) => (40, 40),
+            (false, ..=24) => (40, 40),
+            (false, _) => return None,
         };
         let bits = |sum: u32| sum.checked_sub(self.extra_bits());
-        let enough = bits(smallest).is_some_and(|smallest| self.bits <= smallest);
-        bits(largest).filter(|_| !enough)
+        // If all integers of this type fit in the larger slots, only the smaller ones gain.
+        let limit = match bits(largest) {
+            Some(larger) if self.bits > larger => larger,
+            _ => bits(smallest)?,
+        };
+        (self.bits > limit).then_some(limit)
     }
 
     /// Returns the smallest slots that hold the sums of these integers, if 64 bits do: `short` (32
@@ -292,12 +344,16 @@ impl Extent {
     ) -> Option<Accumulator> {
         let packed = |accumulator: Accumulator, lift: LiftFn, divide: DivideFn| {
             let lift = Some((lift, divide));
-            Some(Accumulator { lift, adds_slots: true, divide_row: None, ..accumulator })
+            Some(Accumulator { lift, lifts_updates: true, ..accumulator })
         };
         let (sum, count) = (self.bits.saturating_add(self.extra_bits()), self.count_bits());
         match (sum, count, short) {
-            (..=32, _, Some(short)) if self.rows => Some(short),
-            (..=64, ..) if self.rows => Some(accumulator),
+            (..=32, _, Some(short)) if self.rows => {
+                Some(Accumulator { divide_row: Some(integers::divide_short_row), ..short })
+            }
+            (..=64, ..) if self.rows => {
+                Some(Accumulator { divide_row: Some(integers::divide_row), ..accumulator })
+            }
             _ if self.rows => None,
             (..=integers::SHORT_SUM_BITS, ..=12, Some(short)) => {
                 packed(short, integers::lift_short, integers::divide_short)
@@ -311,10 +367,7 @@ impl Extent {
 
 /// Reductions of half precision, which accumulate in `f32`.
 #[cfg(feature = "half")]
-pub(crate) fn half<A: super::halves::Half>(
-    reduction: Reduction,
-    extent: Extent,
-) -> Option<Accumulator> {
+fn half<A: super::halves::Half>(reduction: Reduction, extent: Extent) -> Option<Accumulator> {
     use super::rows::RowParams;
 
     /// The sign bit of a half.
@@ -335,7 +388,7 @@ pub(crate) fn half<A: super::halves::Half>(
         slot: 4,
         convert: Some((A::WIDEN, A::NARROW)),
         lift: None,
-        adds_slots: true,
+        lifts_updates: false,
         add,
         add_single,
         empty: identity.to_ne_bytes(),

@@ -40,10 +40,10 @@ impl Marks {
     /// Few or sorted keys are compared with their neighbours instead, so that no single one is taken for
     /// another. These are only moved to the front if there is memory for as many `others`: without, all or
     /// none are.
-    pub(super) fn singles<K: Key>(
+    pub(super) fn singles(
         &mut self,
-        keys: &mut [K],
-        others: Option<&mut Vec<K>>,
+        keys: &mut [Key],
+        others: Option<&mut Vec<Key>>,
         bits: u32,
     ) -> usize {
         let few = keys.len() < FEWEST || self.most == 0;
@@ -53,13 +53,13 @@ impl Marks {
         if few || keys.is_sorted() {
             return singles_of_sorted(keys, others, bits);
         }
-        let target = |key: K| key.parts(bits).0;
+        let target = |key: Key| key.parts(bits).0;
         let count = words(keys.len()).min(self.most);
         self.words.clear();
         self.words.resize(count, [0; 2]);
         let shift = u64::BITS - 6 - count.trailing_zeros();
         // Multiplied by 2^64 divided by the golden ratio, near offsets lie far apart.
-        let place = |key: K| {
+        let place = |key: Key| {
             let hash = target(key).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift;
             ((hash >> 6) as usize, 1_u64 << (hash & 63))
         };
@@ -81,8 +81,8 @@ impl Marks {
 }
 
 /// [`Marks::singles`] of sorted updates; the others stay sorted.
-fn singles_of_sorted<K: Key>(keys: &mut [K], others: Option<&mut Vec<K>>, bits: u32) -> usize {
-    let target = |key: &K| key.parts(bits).0;
+fn singles_of_sorted(keys: &mut [Key], others: Option<&mut Vec<Key>>, bits: u32) -> usize {
+    let target = |key: &Key| key.parts(bits).0;
     let repeated = keys.windows(2).filter(|pair| target(&pair[0]) == target(&pair[1])).count();
     let others = match others.filter(|_| repeated <= keys.len() / 4) {
         _ if repeated == 0 => return keys.len(),
@@ -119,7 +119,7 @@ mod tests {
     fn repeated_targets_are_left_to_sort() {
         let (bits, mut random) = (20, 7_u64);
         for (count, targets) in [(1, 1), (50, 2), (300, 3_000), (700, 100), (5_000, 1 << 40)] {
-            let mut keys: Vec<u64> = (0..count)
+            let mut keys: Vec<Key> = (0..count)
                 .map(|number| {
                     random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                     Key::new((random >> 20) % targets * 2, number, bits)
@@ -128,12 +128,12 @@ mod tests {
             let before = keys.clone();
             let mut marks = Marks::new(count).unwrap();
             let singles = marks.singles(&mut keys, Some(&mut Vec::new()), bits);
-            let target = |key: &u64| key.parts(bits).0;
+            let target = |key: &Key| key.parts(bits).0;
             let (first, rest) = keys.split_at(singles);
             if !before.is_sorted() {
                 let mut all: Vec<u64> = before.iter().map(target).collect();
                 all.sort_unstable();
-                let alone = |key: &&u64| {
+                let alone = |key: &&Key| {
                     let first = all.partition_point(|&other| other < target(key));
                     all.get(first + 1) != Some(&target(key))
                 };
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn sorted_updates_stay() {
         for (per_target, singles) in [(1, 200), (3, 0)] {
-            let mut keys: Vec<u64> =
+            let mut keys: Vec<Key> =
                 (0..200).map(|number| Key::new(number / per_target, number as usize, 20)).collect();
             let before = keys.clone();
             assert_eq!(
@@ -178,9 +178,9 @@ mod tests {
         let targets: Vec<u64> =
             (0..200).map(|number| number - u64::from(number % 50 == 7)).collect();
         let keys = targets.iter().zip(0..).map(|(&target, number)| Key::new(target, number, 20));
-        let keys: Vec<u64> = keys.collect();
+        let keys: Vec<Key> = keys.collect();
         let alone =
-            |key: &u64| targets.iter().filter(|target| **target == key.parts(20).0).count() == 1;
+            |key: &Key| targets.iter().filter(|target| **target == key.parts(20).0).count() == 1;
         for memory in [None, Some(&mut Vec::new())] {
             let (expected, moves) = match memory {
                 Some(_) => (keys.iter().partition(|key| alone(key)), true),

@@ -38,18 +38,13 @@ mod slots;
 mod sparse;
 mod touched;
 
-pub(in crate::memory) use self::bits::Dense;
 use self::by_target::RowsByTarget;
 pub(in crate::memory) use self::counts::{Counts, Divide, SetCounted};
 pub(in crate::memory) use self::few::accumulate_few;
 use self::groups::{Group, RowCounts};
-pub(crate) use self::integers::significant;
-#[cfg(feature = "half")]
-pub(crate) use self::kinds::half;
-pub(in crate::memory) use self::kinds::{Accumulator, Extent, OnceRun};
-pub(crate) use self::kinds::{
-    AccumulatorOf, Quotients, Significant, large_integer, running, small_integer,
-};
+pub(super) use self::kinds::AccumulatorFn;
+pub(crate) use self::kinds::Accumulators;
+pub(in crate::memory) use self::kinds::{Accumulator, Extent, OnceRun, Quotients, Significant};
 use super::{HAS_KERNELS, Reducer};
 use crate::error::Result;
 use crate::index::Policy;
@@ -59,6 +54,7 @@ use crate::memory::indexed::{Cut, Run};
 use crate::memory::indices::Indices;
 use crate::memory::packed::{self, Blocks};
 use crate::memory::refused::{Failure, Refusal, Refused};
+use crate::memory::strided::{Strided, StridedMut};
 use crate::memory::tile::Kernel;
 use crate::memory::walk::{
     Component, Components, Cursor, Loop, Loops, Offsets, Order, Walk, is_inside, iterations, merge,
@@ -105,14 +101,11 @@ pub(in crate::memory) const SHORT_ROW: usize = threshold(32, 4);
 
 /// A reduction that accumulates beside its target.
 ///
-/// Invariant: the loops and components are those of `Axes` over these arrays,
-/// which are borrowed for as long as this, the target exclusively; `reducer` is
-/// one of their elements.
+/// Invariant: the loops and components are over these arrays, none of which they leave, each target once; `reducer` is
+/// one of the elements of target and updates.
 pub(in crate::memory) struct Accumulation<'b> {
-    pub(in crate::memory) target: *mut u8,
-    pub(in crate::memory) updates: *const u8,
-    /// The size of an element in bytes.
-    pub(in crate::memory) size: usize,
+    pub(in crate::memory) target: &'b StridedMut<'b>,
+    pub(in crate::memory) updates: Strided<'b>,
     pub(in crate::memory) indices: Indices<'b>,
     pub(in crate::memory) policy: Policy,
     pub(in crate::memory) loops: &'b Loops,
@@ -120,16 +113,14 @@ pub(in crate::memory) struct Accumulation<'b> {
     /// Whether updates touch little of the target.
     pub(in crate::memory) sparse: bool,
     pub(in crate::memory) reducer: Reducer,
-    /// The target and the updates, where both are dense.
-    pub(in crate::memory) dense: Option<[Dense; 2]>,
 }
 
-// SAFETY: the pointers stand for the borrows named in the invariant; groups of
-// lanes that run on different threads share no target.
-#[allow(unsafe_code)]
-unsafe impl Sync for Accumulation<'_> {}
-
 impl Accumulation<'_> {
+    /// The size of an element in bytes.
+    fn size(&self) -> usize {
+        self.updates.layout().size()
+    }
+
     /// The number of targets of a lane.
     fn targets(&self) -> usize {
         targets(self.components)
@@ -218,7 +209,7 @@ pub(in crate::memory) fn accumulate(accumulation: &Accumulation<'_>) -> Result<(
     let mut lanes: Loops = loops.iter().copied().filter(|level| !level.entries).collect();
     lanes.sort_by_key(|level| std::cmp::Reverse(level.step.selected.unsigned_abs()));
     merge(&mut lanes);
-    let extent = |rows: bool| Extent { updates, rows, bits: accumulation.size as u32 * 8 };
+    let extent = |rows: bool| Extent { updates, rows, bits: accumulation.size() as u32 * 8 };
     let reducer = accumulation.reducer;
     let by_element = reducer.accumulator(extent(false)).expect(HAS_KERNELS);
     #[cfg(feature = "half")]
@@ -231,7 +222,9 @@ pub(in crate::memory) fn accumulate(accumulation: &Accumulation<'_>) -> Result<(
         return rows.run();
     }
     if accumulation.sparse {
-        return sparse::run(accumulation, &by_element, &lanes);
+        if let Some(done) = sparse::run(accumulation, &by_element, &lanes) {
+            return done;
+        }
     }
     let row = lanes.pop().unwrap_or(Loop::ONCE);
     let inside = is_inside(accumulation.components, &row);
@@ -244,12 +237,16 @@ pub(in crate::memory) fn accumulate(accumulation: &Accumulation<'_>) -> Result<(
     // Indices that are shorter than the target leave most of it out: a scan would take longer than the reduction.
     let lens = lanes.iter().chain([&row]).map(|level| level.len);
     let among = lens.fold(accumulation.targets(), usize::saturating_mul);
-    let scanned = accumulation.dense.filter(|[target, _]| target.len() / 2 <= among);
-    if let (Some((significant, max_bits)), Some(arrays)) = (significant, scanned) {
-        // SAFETY: the kernels are those of the elements of both arrays (invariant of
-        // `Accumulation`), and these have `size` bytes.
+    let dense = accumulation.target.layout().is_dense() && accumulation.updates.layout().is_dense();
+    let scanned = dense && accumulation.target.layout().len() / 2 <= among;
+    if let Some((significant, max_bits)) = significant.filter(|_| scanned) {
+        // SAFETY: the kernels are those of the elements of both arrays (invariant of `Accumulation`), which are plain,
+        // so that any thread may read them; nothing is written meanwhile.
         #[allow(unsafe_code)]
-        let bits = unsafe { bits::scan(significant, arrays, accumulation.size, max_bits) };
+        let bits = unsafe {
+            let arrays = [accumulation.target.to_read(), accumulation.updates];
+            bits::scan(significant, arrays, max_bits)
+        };
         extent.bits = bits.unwrap_or(extent.bits);
     }
     let accumulator = reducer.accumulator(extent).expect(HAS_KERNELS);
@@ -260,7 +257,12 @@ pub(in crate::memory) fn accumulate(accumulation: &Accumulation<'_>) -> Result<(
 /// together: several then have slots at the same time, rather than lists or counts one by one.
 fn are_small_batches(lanes: &Loops, elements: usize) -> bool {
     const SMALL: usize = threshold(4 << 10, 24);
-    elements < SMALL && lanes.iter().any(Loop::reads_indices)
+    elements < SMALL && !share_indices(lanes)
+}
+
+/// Whether no loop over lanes moves to other indices.
+fn share_indices(lanes: &Loops) -> bool {
+    lanes.iter().all(|level| !level.reads_indices())
 }
 
 /// The layout of the slots, and the loops over the lanes that are cut into groups.
@@ -303,8 +305,8 @@ impl SlotPlan<'_> {
         // Groups of many lanes cost little.
         let many = second / lane_bytes > 2 * MIN_LANES;
         let whole = if many { last / 4 } else { last / 2 };
-        let own_indices = !self.rows && self.row.len.saturating_mul(lane_bytes) <= whole / at_once;
-        if own_indices { whole } else { second }
+        let whole_row = !self.rows && self.row.len.saturating_mul(lane_bytes) <= whole / at_once;
+        if whole_row { whole } else { second }
     }
 
     /// Cuts the lanes into groups that are as large as slots fit in the cache, but not so large
@@ -372,7 +374,7 @@ impl SlotPlan<'_> {
         let number = (0..self.lanes.len()).min_by_key(|&number| step(&self.lanes[number]))?;
         // If this is the next loop anyway, a group may have all of `row` and enough of it.
         let next = number + 1 == self.lanes.len() && !self.row.reads_indices();
-        let enough = next && lanes / self.row.len * self.accumulation.size >= NEAR / 2;
+        let enough = next && lanes / self.row.len * self.accumulation.size() >= NEAR / 2;
         let found = &self.lanes[number];
         (nearer(found) && fits(found) && !enough).then_some(number)
     }
@@ -393,7 +395,7 @@ impl SlotPlan<'_> {
         let lanes = iterations(&self.lanes) * self.row.len;
         let cost = Cost::of_near(updates.saturating_mul(lanes)).times(3);
         // Slots of all targets are started and finished.
-        let bytes = self.accumulator.slot + self.accumulation.size;
+        let bytes = self.accumulator.slot + self.accumulation.size();
         let cost = cost.plus(Cost::of_bytes(targets.saturating_mul(lanes).saturating_mul(bytes)));
         let parts = self.parts(cost, targets);
         let cuts = self.cut(parts, targets, updates);

@@ -117,12 +117,16 @@ pub(super) trait RowAccumulator: Copy {
     unsafe fn block<const N: usize>(self, row: &Row<'_>, first: usize) -> [Self::Element; N];
 
     /// Returns the reduced elements of `SHORT_BLOCK` columns of the row from column `first` on, for
-    /// any number of updates.
+    /// any number of updates. Values that hold any sum need no other function than [`block`](Self::block).
     ///
     /// # Safety
     /// That of [`Rows::reduce`], and the row has `SHORT_BLOCK` columns from `first` on.
     #[allow(unsafe_code)]
-    unsafe fn block_of_many(self, row: &Row<'_>, first: usize) -> [Self::Element; SHORT_BLOCK];
+    #[inline(always)]
+    unsafe fn block_of_many(self, row: &Row<'_>, first: usize) -> [Self::Element; SHORT_BLOCK] {
+        // SAFETY: the caller's promise.
+        unsafe { self.block(row, first) }
+    }
 
     /// Adds a range of the updates of the row to the values of `N` columns from column `first` on.
     ///

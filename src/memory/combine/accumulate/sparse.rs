@@ -42,47 +42,35 @@ const SHARING: usize = threshold(256, 6);
 
 /// The offset in bytes of an update's target, and the update's number: sorted by the offset, then by
 /// the number. One integer sorts faster than a pair.
-pub(super) trait Key: Copy + Ord + Send {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key(u64);
+
+impl Key {
     /// A key for an offset that is `above` the lowest offset of any target, with `bits` bits for the
     /// number.
-    fn new(above: u64, number: usize, bits: u32) -> Self;
+    #[inline(always)]
+    pub(super) fn new(above: u64, number: usize, bits: u32) -> Self {
+        Key(above << bits | number as u64)
+    }
+
     /// The offset above the lowest, and the number.
-    fn parts(self, bits: u32) -> (u64, usize);
-}
-
-impl Key for u64 {
     #[inline(always)]
-    fn new(above: u64, number: usize, bits: u32) -> Self {
-        above << bits | number as u64
-    }
-    #[inline(always)]
-    fn parts(self, bits: u32) -> (u64, usize) {
-        (self >> bits, (self & ((1 << bits) - 1)) as usize)
-    }
-}
-
-impl Key for u128 {
-    #[inline(always)]
-    fn new(above: u64, number: usize, _: u32) -> Self {
-        u128::from(above) << 64 | number as u128
-    }
-    #[inline(always)]
-    fn parts(self, _: u32) -> (u64, usize) {
-        ((self >> 64) as u64, self as usize)
+    pub(super) fn parts(self, bits: u32) -> (u64, usize) {
+        (self.0 >> bits, (self.0 & ((1 << bits) - 1)) as usize)
     }
 }
 
 /// Updates that were not yet accumulated, in their order.
-struct Pending<K> {
+struct Pending {
     /// For each update, its target and its number.
-    keys: Vec<K>,
+    keys: Vec<Key>,
     /// For each update, its own offset in bytes, unless they are evenly spaced.
     places: Vec<isize>,
 }
 
 /// Collects the offsets of targets and updates.
-struct Collect<K> {
-    pending: Mutex<Pending<K>>,
+struct Collect {
+    pending: Mutex<Pending>,
     /// The lowest offset of any target.
     lowest: isize,
     /// The number of bits of the number of an update.
@@ -94,15 +82,15 @@ struct Collect<K> {
     share: Option<Range<usize>>,
 }
 
-impl<K: Key> Collect<K> {
+impl Collect {
     #[inline(always)]
-    fn key(&self, target: isize, number: usize) -> K {
-        K::new(target.wrapping_sub(self.lowest) as usize as u64, number, self.bits)
+    fn key(&self, target: isize, number: usize) -> Key {
+        Key::new(target.wrapping_sub(self.lowest) as usize as u64, number, self.bits)
     }
 }
 
 #[allow(unsafe_code)]
-impl<K: Key> Kernel for Collect<K> {
+impl Kernel for Collect {
     unsafe fn run(&self, tile: &Tile<'_>) {
         let Ok(mut pending) = self.pending.lock() else { return };
         // The arrays begin at address 0, so that addresses are offsets.
@@ -147,30 +135,28 @@ impl<K: Key> Kernel for Collect<K> {
     }
 }
 
-/// Reduces lane by lane, with slots for the targets that updates touch.
+/// Reduces lane by lane, with slots for the targets that updates touch; `None`, with nothing done, if there are so
+/// many of both that a [`Key`] does not hold their numbers.
 pub(super) fn run(
     accumulation: &Accumulation<'_>,
     accumulator: &Accumulator,
     lanes: &Loops,
-) -> Result<(), Failure> {
+) -> Option<Result<(), Failure>> {
     let sparse = Sparse::of(accumulation, accumulator, lanes);
     // How far the offsets of targets are apart, at most, and how many updates there are.
     let (lowest, highest) = sparse.reach();
     let bits = usize::BITS - sparse.updates().leading_zeros();
-    // Small arrays never need the wider keys: with small thresholds they have them all the same.
-    let spare = threshold(0, 52) as u32;
     let unused_bits = (highest.wrapping_sub(lowest) as usize as u64).leading_zeros();
-    let run = |sparse: &Sparse<'_>| match unused_bits >= bits + spare {
-        true => sparse.run::<u64>((lowest, highest), bits),
-        false => sparse.run::<u128>((lowest, highest), bits),
-    };
-    match run(&sparse) {
+    if unused_bits < bits {
+        return None;
+    }
+    Some(match sparse.run((lowest, highest), bits) {
         // Nothing was written where memory was refused: each share asks for room for all updates.
         Err(Failure::Error(_)) if sparse.shares > 1 => {
-            run(&Sparse { shares: 1, parts: 1, ..sparse })
+            Sparse { shares: 1, parts: 1, ..sparse }.run((lowest, highest), bits)
         }
         done => done,
-    }
+    })
 }
 
 /// A reduction of updates that are sorted by their target.
@@ -201,11 +187,11 @@ struct Sparse<'s> {
 }
 
 /// What one thread reduces a lane with.
-struct Buffers<K> {
-    collect: Collect<K>,
+struct Buffers {
+    collect: Collect,
     marks: Marks,
     /// Updates whose targets have others.
-    others: Vec<K>,
+    others: Vec<Key>,
     /// The offset of the indices whose updates were collected and sorted last, if they are those of a whole
     /// batch, and the number of updates that are the only ones of their targets.
     sorted: Option<(isize, usize)>,
@@ -283,7 +269,7 @@ impl<'s> Sparse<'s> {
         ends.fold((0, 0), |(lowest, highest), end| (lowest + end.min(0), highest + end.max(0)))
     }
 
-    fn buffers<K>(&self, lowest: isize, bits: u32) -> Result<Buffers<K>> {
+    fn buffers(&self, lowest: isize, bits: u32) -> Result<Buffers> {
         let (count, evenly) = (self.updates(), self.evenly);
         let places = if evenly.is_some() { 0 } else { count };
         let pending = Pending { keys: reserved(count)?, places: reserved(places)? };
@@ -298,12 +284,12 @@ impl<'s> Sparse<'s> {
     }
 
     /// Reduces all lanes.
-    fn run<K: Key>(&self, (lowest, highest): (isize, isize), bits: u32) -> Result<(), Failure> {
+    fn run(&self, (lowest, highest): (isize, isize), bits: u32) -> Result<(), Failure> {
         let Sparse { beside, batch, row, pieces, shares, parts, .. } = *self;
         let batches = beside.len.div_ceil(batch);
         let units = iterations(&self.lanes) * batches * pieces * shares;
         let span = highest.wrapping_sub(lowest) as usize + 1;
-        let mut buffers = made(parts, || self.buffers::<K>(lowest, bits))?;
+        let mut buffers = made(parts, || self.buffers(lowest, bits))?;
         let refusal = Refusal::new();
         parallel::run_each(&mut buffers, &|part, buffers| {
             let units = parallel::share(units, parts, part);
@@ -337,12 +323,7 @@ impl<'s> Sparse<'s> {
     }
 
     /// Collects the updates of the lanes from `at` on.
-    fn collect<K: Key>(
-        &self,
-        at: Offsets,
-        lanes: Loop,
-        collect: &mut Collect<K>,
-    ) -> Result<(), Refused> {
+    fn collect(&self, at: Offsets, lanes: Loop, collect: &mut Collect) -> Result<(), Refused> {
         if let Ok(mut pending) = collect.pending.lock() {
             pending.keys.clear();
             pending.places.clear();
@@ -350,7 +331,7 @@ impl<'s> Sparse<'s> {
         let accumulation = self.accumulation;
         let loops = self.entries.iter().copied().chain([lanes]).collect();
         let from = Offsets { indices: at.indices, ..Offsets::ZERO };
-        let nowhere = (std::ptr::null_mut(), std::ptr::null(), accumulation.size);
+        let nowhere = (std::ptr::null_mut(), std::ptr::null(), accumulation.size());
         // SAFETY: the loops are those over the indices of these lanes, and the kernel `Collect`
         // accesses neither array.
         #[allow(unsafe_code)]
@@ -361,7 +342,7 @@ impl<'s> Sparse<'s> {
 
     /// Sorts the updates that were collected, but for those that are the only ones of their targets, which
     /// come first; returns how many these are.
-    fn sort<K: Key>(&self, buffers: &mut Buffers<K>) -> usize {
+    fn sort(&self, buffers: &mut Buffers) -> usize {
         let Buffers { collect, marks, others, .. } = buffers;
         let mixed = self.once.is_some() && (self.row.len == 1 || self.row.len >= BLOCK);
         let Ok(pending) = collect.pending.get_mut() else { return 0 };
@@ -370,18 +351,12 @@ impl<'s> Sparse<'s> {
 
     /// Reduces the updates of lanes, or of a piece of a row of them, that were collected and sorted, the
     /// first `singles` of which are the only ones of their targets.
-    fn reduce_lanes<K: Key>(
-        &self,
-        at: Offsets,
-        row: Loop,
-        singles: usize,
-        buffers: &mut Buffers<K>,
-    ) {
+    fn reduce_lanes(&self, at: Offsets, row: Loop, singles: usize, buffers: &mut Buffers) {
         let Buffers { collect, touched, .. } = buffers;
         let Collect { lowest, bits, evenly, .. } = *collect;
         let Ok(pending) = collect.pending.get_mut() else { return };
         let Pending { keys, places } = &*pending;
-        let pair = |&key: &K| {
+        let pair = |&key: &Key| {
             let (above, number) = key.parts(bits);
             let place = match evenly {
                 Some(step) => step.wrapping_mul(number as isize),

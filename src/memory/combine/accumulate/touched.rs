@@ -84,8 +84,8 @@ impl<'t> Touched<'t> {
         (at, row): (Offsets, Loop),
         buffers: &'t mut TouchedBuffers,
     ) -> Self {
-        let first = accumulation.target.wrapping_offset(at.selected);
-        let listed = accumulation.updates.cast_mut().wrapping_offset(at.listed);
+        let first = accumulation.target.start().wrapping_offset(at.selected);
+        let listed = accumulation.updates.start().cast_mut().wrapping_offset(at.listed);
         buffers.targets.clear();
         buffers.slot_offsets.clear();
         buffers.places.clear();
@@ -155,7 +155,7 @@ impl<'t> Touched<'t> {
             let tile = Tile {
                 outer,
                 all_iterations: outer.len,
-                ..Tile::of_entries((first, listed), entries, inner, accumulation.size)
+                ..Tile::of_entries((first, listed), entries, inner, accumulation.size())
             };
             if far {
                 tile.prefetch_selected();
@@ -177,7 +177,13 @@ impl<'t> Touched<'t> {
         unsafe {
             if self.buffers.short {
                 let count = self.buffers.targets.len();
-                accumulator.finish(slots, held, accumulation.size as isize, count * row.len, init);
+                accumulator.finish(
+                    slots,
+                    held,
+                    accumulation.size() as isize,
+                    count * row.len,
+                    init,
+                );
                 self.copy::<false>(held, 0);
             } else {
                 for (number, target) in self.targets_from(0) {
@@ -199,7 +205,7 @@ impl<'t> Touched<'t> {
         let inner =
             Steps { len: row.len, selected: accumulator.slot as isize, listed: row.step.listed };
         let entries = (&self.buffers.slot_offsets[..], Places::Each(&self.buffers.places));
-        let updates = Tile::of_entries((slots, self.listed), entries, inner, accumulation.size);
+        let updates = Tile::of_entries((slots, self.listed), entries, inner, accumulation.size());
         let all = Steps { len: new * row.len, ..inner };
         let entry = (&[0][..], Places::Every(0));
         let empty = Tile::of_entries((slot_of(started), self.listed), entry, all, accumulator.slot);
@@ -209,10 +215,10 @@ impl<'t> Touched<'t> {
         unsafe {
             if self.buffers.short {
                 self.copy::<true>(held, started);
-                let held = held.wrapping_add(started * row.len * accumulation.size);
+                let held = held.wrapping_add(started * row.len * accumulation.size());
                 accumulator.start(
                     held,
-                    accumulation.size as isize,
+                    accumulation.size() as isize,
                     slot_of(started),
                     new * row.len,
                 );
@@ -254,16 +260,16 @@ impl<'t> Touched<'t> {
     /// initialised unless `GATHER`.
     unsafe fn copy<const GATHER: bool>(&self, held: *mut u8, start: usize) {
         let Touched { accumulation, row, .. } = *self;
-        let (size, bytes) = (accumulation.size as isize, row.len * accumulation.size);
+        let (size, bytes) = (accumulation.size() as isize, row.len * accumulation.size());
         let inner = Steps { len: row.len, selected: row.step.selected, listed: size };
         let entries = (&self.buffers.targets[start..], Places::Every(bytes as isize));
         let arrays = (self.first, held.wrapping_add(start * bytes));
-        let tile = Tile::of_entries(arrays, entries, inner, accumulation.size);
+        let tile = Tile::of_entries(arrays, entries, inner, accumulation.size());
         if GATHER && is_far(accumulation.components, row.len) {
             tile.prefetch_selected();
         }
         let step = Offsets { listed: size, ..row.step };
-        let copier = Copier::of_bytes(accumulation.size);
+        let copier = Copier::of_bytes(accumulation.size());
         let kernel = copier.kernel(&Loop { step, ..row }, GATHER, false);
         // SAFETY: the caller's promise; the targets are this row's (`new`), and elements that are
         // reduced are nothing but their bytes.

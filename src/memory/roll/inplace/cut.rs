@@ -27,8 +27,10 @@ impl Roll {
     /// Rotates rows one after the other, each in as many parts as there are buffers, for which they
     /// [can be cut](Self::can_be_cut). Of halves that change places, parts swap their shares.
     pub(super) fn run_cut(&self, buffers: &WorkMemory) {
-        let StridedRow { len, shift, .. } = self.row;
+        let StridedRow { len, shift, size, .. } = self.row;
         let (cycles, parts) = (Cycles::new(&self.axes), buffers.parts());
+        let fits = 2 * shift == len || self.row.shorter_run() * size <= buffers.bytes();
+        assert!(self.can_be_cut(parts) && fits, "parts are long, and buffers hold what they keep");
         for number in 0..cycles.leaders.iter().product() {
             let offset = RowPosition::new(&self.axes, &cycles, number).offset;
             if 2 * shift == len {
@@ -59,7 +61,7 @@ impl Roll {
         let kept = self.row.shorter_run();
         let from = (if kept == shift { part.start + len - shift } else { part.end }) % len;
         // SAFETY: the `kept` elements before a part, or after it, are in bounds of the row, since parts are
-        // longer, and nothing is written meanwhile (`run_cut`). The buffer has room for them (`can_be_cut`).
+        // longer, and nothing is written meanwhile (`run_cut`). The buffer has room for them (`run_cut`).
         unsafe {
             move_elements(self.at(offset, from), buffer, kept, size, [stride, size as isize]);
         }

@@ -50,7 +50,8 @@ pub(super) struct Planes {
     plain: bool,
 }
 
-// SAFETY: each part moves only the elements of its own planes (`Planes::roll`).
+// SAFETY: elements are `Send` (`StridedMut::of`), and each part moves only those of its own planes
+// (`Planes::roll`).
 #[allow(unsafe_code)]
 unsafe impl Sync for Planes {}
 
@@ -133,19 +134,21 @@ impl Planes {
             ..*axis
         };
         let axes: SmallVec<[RolledAxis; 6]> = self.group.iter().map(back).collect();
-        let back = new(&axes, Row { shift: 0, ..self.row });
+        let back = (!self.dense).then(|| new(&axes, Row { shift: 0, ..self.row }));
         parallel::run(parts, &|part| {
             let share = parallel::share(count, parts, part);
             // SAFETY: no two parts have a plane in common, nor a buffer (`WorkMemory`).
             #[allow(unsafe_code)]
             widely(|| unsafe {
-                self.roll_share(&cycles, [&there, &back], share.clone(), buffers.of(part), at_once);
+                let kernels = (&there, back.as_ref());
+                self.roll_share(&cycles, kernels, share.clone(), buffers.of(part), at_once);
             });
         });
         Ok(())
     }
 
-    /// Rolls the planes with these numbers, up to `at_once` of them at a time.
+    /// Rolls the planes with these numbers, up to `at_once` of them at a time: `there`, into the buffer, and
+    /// `back`, by a copy of all bytes if groups are contiguous.
     ///
     /// # Safety
     /// No other thread uses these planes or the buffer, which has room for `at_once` planes.
@@ -153,7 +156,7 @@ impl Planes {
     unsafe fn roll_share(
         &self,
         cycles: &Cycles,
-        [there, back]: [&RowRoll<'_>; 2],
+        (there, back): (&RowRoll<'_>, Option<&RowRoll<'_>>),
         planes: Range<usize>,
         buffer: *mut u8,
         at_once: usize,
@@ -172,9 +175,9 @@ impl Planes {
             // is moved back.
             unsafe {
                 there.roll(&planes, start, buffer);
-                match self.dense {
-                    true => run(buffer, start, count * bytes),
-                    false => back.roll(&planes, buffer, start),
+                match back {
+                    None => run(buffer, start, count * bytes),
+                    Some(back) => back.roll(&planes, buffer, start),
                 }
             }
             first += count;
