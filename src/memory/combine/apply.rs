@@ -19,18 +19,17 @@ use crate::memory::tile::{Kernel, Places, Planned, Tile};
 /// strided rows and rows shorter than such a block by `combine_alone`, one element at a time.
 ///
 /// # Safety
-/// That of [`Kernel::run`], for a target of type `A` and updates of type `U`,
-/// both of which may be copied by their bits.
+/// That of [`Kernel::run`], for a target and updates of type `A`, which may be copied by its bits.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(super) unsafe fn apply<A: Copy, U: Copy>(
+pub(super) unsafe fn apply<A: Copy>(
     tile: &Tile<'_>,
-    combine: impl Combine<A, U>,
-    combine_alone: impl Fn(A, U) -> A + Copy,
+    combine: impl Combine<A>,
+    combine_alone: impl Fn(A, A) -> A + Copy,
 ) {
     // SAFETY: the caller's promise, for each element.
     let combine_one = unsafe { one(combine_alone) };
-    let (inner, steps) = (tile.inner, [size_of::<A>() as isize, size_of::<U>() as isize]);
+    let (inner, steps) = (tile.inner, [size_of::<A>() as isize; 2]);
     // SAFETY: the caller's promise.
     unsafe {
         if inner.len == 1 {
@@ -40,10 +39,10 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(
         } else if inner.len * size_of::<A>() < rows::SMALL_BLOCK {
             // Coordinates, and the colours of a picture, have a loop whose length the compiler knows.
             match inner.len {
-                2 => short_rows::<A, U>(tile, 2, combine_one),
-                3 => short_rows::<A, U>(tile, 3, combine_one),
-                4 => short_rows::<A, U>(tile, 4, combine_one),
-                len => short_rows::<A, U>(tile, len, combine_one),
+                2 => short_rows::<A, A>(tile, 2, combine_one),
+                3 => short_rows::<A, A>(tile, 3, combine_one),
+                4 => short_rows::<A, A>(tile, 4, combine_one),
+                len => short_rows::<A, A>(tile, len, combine_one),
             }
         } else {
             rows::apply(tile, combine);

@@ -244,7 +244,7 @@ macro_rules! run {
         #[allow(unsafe_code)]
         unsafe fn run<A: Arithmetic>(tile: &Tile<'_>) {
             // SAFETY: the caller's promise.
-            unsafe { apply::<A, A>(tile, $combine, $combine_alone) }
+            unsafe { apply::<A>(tile, $combine, $combine_alone) }
         }
         run::<$element>
     }};

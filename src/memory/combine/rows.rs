@@ -30,14 +30,14 @@ const RUN_BYTES: usize = 1 << 10;
 /// The fewest iterations and the most entries of each whose branches processors learn to predict.
 const PREDICTED: [usize; 2] = [threshold(8, 2), threshold(64, 8)];
 
-/// How targets of type `A` are combined with updates of type `U`, a few at once.
-pub(super) trait Combine<A, U>: Copy {
-    fn block<const N: usize>(self, held: [A; N], updates: [U; N]) -> [A; N];
+/// How targets of type `A` are combined with updates, a few at once.
+pub(super) trait Combine<A>: Copy {
+    fn block<const N: usize>(self, held: [A; N], updates: [A; N]) -> [A; N];
 }
 
-impl<A: Copy, U: Copy, F: Fn(A, U) -> A + Copy> Combine<A, U> for F {
+impl<A: Copy, F: Fn(A, A) -> A + Copy> Combine<A> for F {
     #[inline(always)]
-    fn block<const N: usize>(self, mut held: [A; N], updates: [U; N]) -> [A; N] {
+    fn block<const N: usize>(self, mut held: [A; N], updates: [A; N]) -> [A; N] {
         for k in 0..N {
             held[k] = self(held[k], updates[k]);
         }
@@ -51,7 +51,7 @@ impl<A: Copy, U: Copy, F: Fn(A, U) -> A + Copy> Combine<A, U> for F {
 /// That of [`apply`](super::apply::apply), and rows have [`SMALL_BLOCK`] bytes or more.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Combine<A, U>) {
+pub(super) unsafe fn apply<A: Copy>(tile: &Tile<'_>, combine: impl Combine<A>) {
     let short = are_short::<A>(tile);
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if let Some(avx2) = cpu::Avx2::detect() {
@@ -72,17 +72,13 @@ pub(super) unsafe fn apply<A: Copy, U: Copy>(tile: &Tile<'_>, combine: impl Comb
 /// That of [`apply`], and rows have [`BLOCK`] bytes or more unless `short`.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(super) unsafe fn in_blocks<A: Copy, U: Copy>(
-    tile: &Tile<'_>,
-    short: bool,
-    combine: impl Combine<A, U>,
-) {
+pub(super) unsafe fn in_blocks<A: Copy>(tile: &Tile<'_>, short: bool, combine: impl Combine<A>) {
     // SAFETY: the caller's promise.
     unsafe {
         if short {
-            rows::<A, U, SMALL_BLOCK>(tile, combine);
+            rows::<A, SMALL_BLOCK>(tile, combine);
         } else {
-            rows::<A, U, BLOCK>(tile, combine);
+            rows::<A, BLOCK>(tile, combine);
         }
     }
 }
@@ -101,11 +97,11 @@ pub(super) fn are_short<A>(tile: &Tile<'_>) -> bool {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code)]
 #[target_feature(enable = "avx2")]
-unsafe fn rows_by_avx2<A: Copy, U: Copy>(
+unsafe fn rows_by_avx2<A: Copy>(
     _proof: cpu::Avx2,
     tile: &Tile<'_>,
     short: bool,
-    combine: impl Combine<A, U>,
+    combine: impl Combine<A>,
 ) {
     // SAFETY: the caller's promise.
     unsafe { in_blocks(tile, short, combine) }
@@ -117,19 +113,19 @@ unsafe fn rows_by_avx2<A: Copy, U: Copy>(
 /// That of [`apply`], and rows have `BYTES` bytes or more.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn rows<A: Copy, U: Copy, const BYTES: usize>(tile: &Tile<'_>, combine: impl Combine<A, U>) {
+unsafe fn rows<A: Copy, const BYTES: usize>(tile: &Tile<'_>, combine: impl Combine<A>) {
     // SAFETY: the caller's promise.
     unsafe {
         match (size_of::<A>(), BYTES) {
-            (1, BLOCK) => rows_of::<A, U, BLOCK>(tile, combine),
-            (2, BLOCK) => rows_of::<A, U, { BLOCK / 2 }>(tile, combine),
-            (4, BLOCK) => rows_of::<A, U, { BLOCK / 4 }>(tile, combine),
-            (8, BLOCK) => rows_of::<A, U, { BLOCK / 8 }>(tile, combine),
-            (1, _) => rows_of::<A, U, SMALL_BLOCK>(tile, combine),
-            (2, _) => rows_of::<A, U, { SMALL_BLOCK / 2 }>(tile, combine),
-            (4, _) => rows_of::<A, U, { SMALL_BLOCK / 4 }>(tile, combine),
-            (8, _) => rows_of::<A, U, { SMALL_BLOCK / 8 }>(tile, combine),
-            _ => rows_of::<A, U, 1>(tile, combine),
+            (1, BLOCK) => rows_of::<A, BLOCK>(tile, combine),
+            (2, BLOCK) => rows_of::<A, { BLOCK / 2 }>(tile, combine),
+            (4, BLOCK) => rows_of::<A, { BLOCK / 4 }>(tile, combine),
+            (8, BLOCK) => rows_of::<A, { BLOCK / 8 }>(tile, combine),
+            (1, _) => rows_of::<A, SMALL_BLOCK>(tile, combine),
+            (2, _) => rows_of::<A, { SMALL_BLOCK / 2 }>(tile, combine),
+            (4, _) => rows_of::<A, { SMALL_BLOCK / 4 }>(tile, combine),
+            (8, _) => rows_of::<A, { SMALL_BLOCK / 8 }>(tile, combine),
+            _ => rows_of::<A, 1>(tile, combine),
         }
     }
 }
@@ -146,10 +142,10 @@ fn targets_ahead(bytes: usize) -> usize {
 /// That of [`apply`], and rows have `N` elements or more.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: impl Combine<A, U>) {
+unsafe fn rows_of<A: Copy, const N: usize>(tile: &Tile<'_>, combine: impl Combine<A>) {
     if runs_pay::<N>(tile) {
         // SAFETY: the caller's promise.
-        return unsafe { runs_of::<A, U, N>(tile, combine) };
+        return unsafe { runs_of::<A, N>(tile, combine) };
     }
     let mut slots = later_slots();
     let ahead = RowsAhead::of(tile, tile.inner.len * size_of::<A>(), &mut slots);
@@ -159,10 +155,10 @@ unsafe fn rows_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: im
         unsafe {
             match tile.places {
                 Places::Every(step) => {
-                    evenly_spaced::<A, U, N>(tile, arrays, step, &ahead, combine);
+                    evenly_spaced::<A, N>(tile, arrays, step, &ahead, combine);
                 }
                 Places::Each(places) => {
-                    picked_out::<A, U, N>(tile, arrays, places, &ahead, combine);
+                    picked_out::<A, N>(tile, arrays, places, &ahead, combine);
                 }
             }
         }
@@ -225,12 +221,12 @@ impl<'t> RowsAhead<'t> {
 /// That of [`rows_of`]; the arrays begin where those of the iteration do.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn evenly_spaced<A: Copy, U: Copy, const N: usize>(
+unsafe fn evenly_spaced<A: Copy, const N: usize>(
     tile: &Tile<'_>,
     (selected, mut listed): (*mut u8, *mut u8),
     step: isize,
     ahead: &RowsAhead<'_>,
-    combine: impl Combine<A, U>,
+    combine: impl Combine<A>,
 ) {
     // Number of rows whose updates are prefetched at once: the check whether the list is prefetched
     // takes a tenth of the time of a short row.
@@ -246,7 +242,7 @@ unsafe fn evenly_spaced<A: Copy, U: Copy, const N: usize>(
         let target = selected.wrapping_offset(offset).cast();
         let updates = Updates::single(listed.cast());
         // SAFETY: the caller's promise.
-        unsafe { combine_row::<A, U, N, false>(target, updates, tile.inner.len, combine) };
+        unsafe { combine_row::<A, N, false>(target, updates, tile.inner.len, combine) };
         listed = listed.wrapping_offset(step);
     }
 }
@@ -257,12 +253,12 @@ unsafe fn evenly_spaced<A: Copy, U: Copy, const N: usize>(
 /// That of [`rows_of`]; the arrays begin where those of the iteration do.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn picked_out<A: Copy, U: Copy, const N: usize>(
+unsafe fn picked_out<A: Copy, const N: usize>(
     tile: &Tile<'_>,
     (selected, listed): (*mut u8, *mut u8),
     places: &[isize],
     ahead: &RowsAhead<'_>,
-    combine: impl Combine<A, U>,
+    combine: impl Combine<A>,
 ) {
     let last = tile.offsets.len().wrapping_sub(1);
     for (k, (&offset, &place)) in tile.offsets.iter().zip(places).enumerate() {
@@ -279,7 +275,7 @@ unsafe fn picked_out<A: Copy, U: Copy, const N: usize>(
         let target = selected.wrapping_offset(offset).cast();
         let updates = Updates::single(listed.wrapping_offset(place).cast());
         // SAFETY: the caller's promise.
-        unsafe { combine_row::<A, U, N, false>(target, updates, tile.inner.len, combine) };
+        unsafe { combine_row::<A, N, false>(target, updates, tile.inner.len, combine) };
     }
 }
 
@@ -292,7 +288,7 @@ unsafe fn picked_out<A: Copy, U: Copy, const N: usize>(
 /// That of [`rows_of`].
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn runs_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: impl Combine<A, U>) {
+unsafe fn runs_of<A: Copy, const N: usize>(tile: &Tile<'_>, combine: impl Combine<A>) {
     let bytes = tile.inner.len * size_of::<A>();
     let max_rows = (RUN_BYTES / bytes).clamp(2, 16);
     let (ahead, target_bytes) = (targets_ahead(bytes), bytes.min(TARGET_AHEAD_BYTES));
@@ -312,8 +308,8 @@ unsafe fn runs_of<A: Copy, U: Copy, const N: usize>(tile: &Tile<'_>, combine: im
             let updates = updates.cast();
             // SAFETY: the caller's promise, for each of these rows.
             unsafe {
-                let updates = Updates::<U, true> { first: updates, rows, step };
-                combine_row::<A, U, N, true>(target, updates, tile.inner.len, combine);
+                let updates = Updates::<A, true> { first: updates, rows, step };
+                combine_row::<A, N, true>(target, updates, tile.inner.len, combine);
             }
             first += rows;
         }
@@ -341,16 +337,16 @@ fn run(tile: &Tile<'_>, first: usize, max_rows: usize) -> (usize, isize) {
 
 /// One row of updates, or with `RUN` several for the same target.
 #[derive(Clone, Copy)]
-struct Updates<U, const RUN: bool> {
-    first: *const U,
+struct Updates<A, const RUN: bool> {
+    first: *const A,
     rows: usize,
     /// The distance in bytes between the rows.
     step: isize,
 }
 
-impl<U> Updates<U, false> {
+impl<A> Updates<A, false> {
     #[inline(always)]
-    fn single(row: *const U) -> Self {
+    fn single(row: *const A) -> Self {
         Updates { first: row, rows: 1, step: 0 }
     }
 }
@@ -367,22 +363,22 @@ impl<U> Updates<U, false> {
 /// `len` is at least `N`; target and updates do not overlap.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn combine_row<A: Copy, U: Copy, const N: usize, const RUN: bool>(
+unsafe fn combine_row<A: Copy, const N: usize, const RUN: bool>(
     target: *mut A,
-    updates: Updates<U, RUN>,
+    updates: Updates<A, RUN>,
     len: usize,
-    combine: impl Combine<A, U>,
+    combine: impl Combine<A>,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        let mut new = block::<A, U, N, RUN>(target, updates, 0, combine);
+        let mut new = block::<A, N, RUN>(target, updates, 0, combine);
         let first = match len % N {
             0 => N,
             rest => rest,
         };
         let (mut at, mut next) = (0, first);
         while next < len {
-            let newer = block::<A, U, N, RUN>(target, updates, next, combine);
+            let newer = block::<A, N, RUN>(target, updates, next, combine);
             target.add(at).cast::<[A; N]>().write(new);
             (new, at) = (newer, next);
             next += N;
@@ -398,21 +394,21 @@ unsafe fn combine_row<A: Copy, U: Copy, const N: usize, const RUN: bool>(
 /// From element `at` on, `N` elements of the target and of each row of updates can be read.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn block<A: Copy, U: Copy, const N: usize, const RUN: bool>(
+unsafe fn block<A: Copy, const N: usize, const RUN: bool>(
     target: *const A,
-    updates: Updates<U, RUN>,
+    updates: Updates<A, RUN>,
     at: usize,
-    combine: impl Combine<A, U>,
+    combine: impl Combine<A>,
 ) -> [A; N] {
     // SAFETY: the caller's promise.
     unsafe {
         let mut row = updates.first.add(at);
         let held = target.add(at).cast::<[A; N]>().read();
-        let mut held = combine.block(held, row.cast::<[U; N]>().read());
+        let mut held = combine.block(held, row.cast::<[A; N]>().read());
         if RUN {
             for _ in 1..updates.rows {
                 row = row.wrapping_byte_offset(updates.step);
-                held = combine.block(held, row.cast::<[U; N]>().read());
+                held = combine.block(held, row.cast::<[A; N]>().read());
             }
         }
         held
@@ -485,9 +481,9 @@ mod tests {
                 // four elements or more.
                 unsafe {
                     if run {
-                        runs_of::<u32, u32, 4>(&tile, combine);
+                        runs_of::<u32, 4>(&tile, combine);
                     } else {
-                        rows_of::<u32, u32, 4>(&tile, combine);
+                        rows_of::<u32, 4>(&tile, combine);
                     }
                 }
                 assert_eq!(targets, expected, "{entries:?} of {len}, in runs: {run}");

@@ -57,9 +57,17 @@ fn memory_bound(walk: &Walk, row: usize) -> bool {
 ///   5,000 targets 182 -> 164 µs,
 /// - 1,000,000 rows of 64 bytes into 1,000,000 targets 15.2 -> 10.1 ms; since a chunk of them is
 ///   prefetched at a time 7.7 -> 8.2, on a machine whose memory bandwidth one thread uses up,
-/// - 1,000,000 floats into 10,000,000 targets 5.2 -> 3.8 ms, into 5,000,000 targets 3.7 -> 3.8 ms.
+/// - 1,000,000 floats into 10,000,000 targets 5.2 -> 3.8 ms, into 5,000,000 targets 3.7 -> 3.8 ms,
+/// - 50,000 rows of 128 bytes into as many targets 431 -> 315 µs, 100,000 1423 -> 796, written 1213 -> 715;
+///   100,000 rows of 64 bytes 632 -> 554, but 500,000 into 50,000 targets 3.2 -> 3.4 ms (2021).
 fn search_pays(walk: &Walk, row: usize) -> bool {
-    let min_row = if walk.is_spread() { threshold(256, 16) } else { threshold(192, 8) };
+    let min_row = if !walk.is_spread() {
+        threshold(192, 8)
+    } else if walk.reach() >= of_caches(|caches| caches.last / 8, 256) {
+        threshold(128, 12)
+    } else {
+        threshold(256, 16)
+    };
     row >= min_row || exceeds_caches(walk)
 }
 
