@@ -10,8 +10,8 @@ mod transposed;
 
 pub(crate) use accumulate::Accumulators;
 pub(super) use accumulate::{
-    Accumulation, COUNTED_IN_TARGET, Counts, Divide, Quotients, SHORT_ROW, SetCounted, accumulate,
-    accumulate_few, steps,
+    Accumulation, COUNTED_IN_TARGET, Counts, DivideCounted, Quotients, SHORT_ROW, SetCounted,
+    accumulate, accumulate_few, steps,
 };
 pub(super) use apply::{Set, assign, ignore};
 pub(crate) use fold::Fold;

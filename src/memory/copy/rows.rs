@@ -204,7 +204,7 @@ pub(in crate::memory) unsafe fn copy_by_lines(
 /// `len` bytes can be read from `from` and written to `to`, and the two do not overlap.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(in crate::memory) unsafe fn run(from: *const u8, to: *mut u8, len: usize) {
+pub(in crate::memory) unsafe fn copy_bytes(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: the caller's promise; the block sizes of each arm fit its range of `len`.
     unsafe {
         match len {
@@ -256,7 +256,7 @@ pub(in crate::memory) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize)
 #[inline(never)]
 unsafe fn copy_disjoint(from: *const u8, to: *mut u8, bytes: usize) {
     // SAFETY: the caller's promise.
-    cpu::widely(|| unsafe { run(from, to, bytes) });
+    cpu::widely(|| unsafe { copy_bytes(from, to, bytes) });
 }
 
 /// Copies long rows of plain elements from the selected to the listed array by non-temporal stores.

@@ -103,7 +103,8 @@ pub(super) type WidenFn = unsafe fn(*const u8, &mut [MaybeUninit<u32>]);
 pub(in crate::memory) enum Beside<'e> {
     /// `k` times this number.
     Each(isize),
-    /// That of a table.
+    /// That of a table, which has one for each index of a block: `k` counts from the first of these, and what a block
+    /// selects is `advance` bytes further on than what the block before does.
     Runs(&'e ShortRuns),
 }
 

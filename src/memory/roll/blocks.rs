@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::RolledAxis;
-use crate::memory::copy::rows::{block, run};
+use crate::memory::copy::rows::{block, copy_bytes};
 use crate::memory::cpu::widely;
 use crate::parallel;
 use crate::threshold::threshold;
@@ -336,7 +336,7 @@ pub(super) unsafe fn copy_rotated(from: *const u8, to: *mut u8, row: Row) {
     // SAFETY: promised by the caller; the runs are in bounds of the row, whose shift is at most
     // its length.
     unsafe {
-        run(from.add(rest), to, row.shift);
-        run(from, to.add(row.shift), rest);
+        copy_bytes(from.add(rest), to, row.shift);
+        copy_bytes(from, to.add(row.shift), rest);
     }
 }

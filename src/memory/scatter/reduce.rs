@@ -5,7 +5,9 @@ use super::beside::{beside, is_sparse, means_in_place};
 use super::split::run;
 use crate::error::{Result, countable};
 use crate::index::Policy;
-use crate::memory::combine::{self, Divide, HAS_KERNELS, Quotients, Reducer, Set, SetCounted};
+use crate::memory::combine::{
+    self, DivideCounted, HAS_KERNELS, Quotients, Reducer, Set, SetCounted,
+};
 use crate::memory::copy::Copier;
 use crate::memory::refused::{Failure, Refused};
 use crate::memory::tile::Kernel;
@@ -68,7 +70,7 @@ impl<'p> Pass<'p> {
         // SAFETY: the kernel is for the elements of the target and `u32` counts.
         #[allow(unsafe_code)]
         unsafe {
-            self.run_counted(&counts, &Divide { quotients, size, init: reducer.init });
+            self.run_counted(&counts, &DivideCounted { quotients, size, init: reducer.init });
         }
         Ok(())
     }

@@ -137,7 +137,7 @@ impl Kernel for SetCounted {
 
 /// Divides rows of sums (selected), which are elements, by their counts (listed, `u32`); counts
 /// that are 0 leave their row as it is.
-pub(in crate::memory) struct Divide {
+pub(in crate::memory) struct DivideCounted {
     pub(in crate::memory) quotients: Quotients,
     /// The size of an element in bytes.
     pub(in crate::memory) size: usize,
@@ -146,7 +146,7 @@ pub(in crate::memory) struct Divide {
 }
 
 #[allow(unsafe_code)]
-impl Kernel for Divide {
+impl Kernel for DivideCounted {
     unsafe fn run(&self, tile: &Tile<'_>) {
         let inner = tile.inner;
         let (dense, more) = (inner.selected == self.size as isize, u32::from(self.init));

@@ -39,7 +39,7 @@ mod sparse;
 mod touched;
 
 use self::by_target::RowsByTarget;
-pub(in crate::memory) use self::counts::{Counts, Divide, SetCounted};
+pub(in crate::memory) use self::counts::{Counts, DivideCounted, SetCounted};
 pub(in crate::memory) use self::few::accumulate_few;
 use self::groups::{Group, RowCounts};
 pub(super) use self::kinds::AccumulatorFn;

@@ -167,7 +167,7 @@ struct Sparse<'s> {
     lanes: Loops,
     /// The innermost loop but for `row`, or the longest if that is short, of which `batch` iterations are sorted
     /// together.
-    beside: Loop,
+    batched: Loop,
     batch: usize,
     /// The innermost loop whose lanes share their indices, which are reduced at once.
     row: Loop,
@@ -208,25 +208,25 @@ impl<'s> Sparse<'s> {
         let entries: Loops = accumulation.entries().collect();
         let count = iterations(&entries);
         let fills = |level: &&Loop| level.len.saturating_mul(count) >= BATCH / 4;
-        let beside = match lanes.last().filter(fills) {
+        let batched = match lanes.last().filter(fills) {
             Some(_) => lanes.pop(),
             None => {
                 let longest = (0..lanes.len()).max_by_key(|&at| lanes[at].len);
                 longest.map(|at| lanes.remove(at))
             }
         };
-        let beside = beside.unwrap_or(Loop::ONCE);
+        let batched = batched.unwrap_or(Loop::ONCE);
         let around = iterations(&lanes);
-        let updates = count.saturating_mul(around * beside.len);
+        let updates = count.saturating_mul(around * batched.len);
         let elements = Cost::of_near(updates.saturating_mul(row.len)).times(3);
         let cost = Cost::of_near(updates).times(30).plus(elements);
         let parts = parallel::parts_at_once(cost);
         // Batches are of one length, so that all parts have as much to do.
-        let share = beside.len.div_ceil(parts.div_ceil(around.max(1))).max(1);
+        let share = batched.len.div_ceil(parts.div_ceil(around.max(1))).max(1);
         // Batches that share their indices are sorted once for all.
-        let most = if beside.step.indices == 0 { SHARING } else { BATCH };
+        let most = if batched.step.indices == 0 { SHARING } else { BATCH };
         let batch = share.div_ceil(share.div_ceil((most / count.max(1)).max(1)));
-        let rows = around * beside.len.div_ceil(batch);
+        let rows = around * batched.len.div_ceil(batch);
         let piece = MIN_PIECE[usize::from(is_apart(accumulation, &row))];
         let most = if row.len <= SHORT_ROW { 1 } else { (row.len / piece).max(1) };
         let pieces = parts.div_ceil(rows.max(1)).min(most);
@@ -242,7 +242,7 @@ impl<'s> Sparse<'s> {
             accumulation,
             accumulator,
             lanes,
-            beside,
+            batched,
             batch,
             row,
             entries,
@@ -264,7 +264,7 @@ impl<'s> Sparse<'s> {
     fn reach(&self) -> (isize, isize) {
         let components = self.accumulation.components.iter();
         let axes = components.map(|component| (component.step, component.len));
-        let axes = axes.chain([(self.beside.step.selected, self.batch)]);
+        let axes = axes.chain([(self.batched.step.selected, self.batch)]);
         let ends = axes.map(|(step, len)| step * len.saturating_sub(1) as isize);
         ends.fold((0, 0), |(lowest, highest), end| (lowest + end.min(0), highest + end.max(0)))
     }
@@ -285,8 +285,8 @@ impl<'s> Sparse<'s> {
 
     /// Reduces all lanes.
     fn run(&self, (lowest, highest): (isize, isize), bits: u32) -> Result<(), Failure> {
-        let Sparse { beside, batch, row, pieces, shares, parts, .. } = *self;
-        let batches = beside.len.div_ceil(batch);
+        let Sparse { batched, batch, row, pieces, shares, parts, .. } = *self;
+        let batches = batched.len.div_ceil(batch);
         let units = iterations(&self.lanes) * batches * pieces * shares;
         let span = highest.wrapping_sub(lowest) as usize + 1;
         let mut buffers = made(parts, || self.buffers(lowest, bits))?;
@@ -299,8 +299,8 @@ impl<'s> Sparse<'s> {
                 let (lane, piece) = (unit / pieces, unit % pieces);
                 let (at, _) = Cursor::new(&self.lanes, Offsets::ZERO, lane / batches).take(1);
                 let first = lane % batches * batch;
-                let at = at.after(first, beside.step);
-                let lanes = Loop { len: batch.min(beside.len - first), ..beside };
+                let at = at.after(first, batched.step);
+                let lanes = Loop { len: batch.min(batched.len - first), ..batched };
                 let piece = parallel::share(row.len, pieces, piece);
                 let row = Loop { len: piece.len(), ..row };
                 let whole = lanes.len == batch && shares == 1;

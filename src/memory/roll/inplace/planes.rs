@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::cycles::{Cycles, RowPosition};
 use super::{ROW_CHUNK, parts_with_buffers, unshifted};
 use crate::error::Result;
-use crate::memory::copy::rows::run;
+use crate::memory::copy::rows::copy_bytes;
 use crate::memory::cpu::widely;
 use crate::memory::roll::RolledAxis;
 use crate::memory::roll::blocks::{Row, Share};
@@ -176,7 +176,7 @@ impl Planes {
             unsafe {
                 there.roll(&planes, start, buffer);
                 match back {
-                    None => run(buffer, start, count * bytes),
+                    None => copy_bytes(buffer, start, count * bytes),
                     Some(back) => back.roll(&planes, buffer, start),
                 }
             }
