@@ -144,6 +144,10 @@ pub(super) unsafe fn roll(
     }
     // Each call rolls all rows of the innermost axis, both of its runs, at one or more positions
     // of the next axis outside it.
+    if outside.is_empty() {
+        // SAFETY: promised by the caller.
+        return unsafe { RowNest { from, to, outer: RolledAxis::ONE, count: 1, inner }.roll(row) };
+    }
     in_groups(outside, share, (from, to), group / bytes, |outer, count, (from, to)| {
         // SAFETY: promised by the caller for these rows.
         unsafe { RowNest { from, to, outer, count, inner }.roll(row) };
