@@ -145,7 +145,7 @@
 //!   - by sorted indices, or those of an [`IndexPlan`];
 //!   - if it reduces integers to few targets;
 //!   - if its targets take most of the last-level cache;
-//!   - if its elements have some 200 bytes or more;
+//!   - if its elements have some 200 bytes or more, in large arrays some 130;
 //!   - if it is a mean or a reduction of half precision with many times as many targets
 //!     as updates.
 //! - A mean of more than 4,294,967,294 updates along the selected axes is an error.

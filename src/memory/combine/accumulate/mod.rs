@@ -101,8 +101,8 @@ pub(in crate::memory) const SHORT_ROW: usize = threshold(32, 4);
 
 /// A reduction that accumulates beside its target.
 ///
-/// Invariant: the loops and components are over these arrays, none of which they leave, each target once; `reducer` is
-/// one of the elements of target and updates.
+/// Invariant: the loops and components are over these arrays, or copies of them ([`Pass`](crate::memory::scatter)),
+/// and do not leave them; `reducer` is one of the elements of target and updates.
 pub(in crate::memory) struct Accumulation<'b> {
     pub(in crate::memory) target: &'b StridedMut<'b>,
     pub(in crate::memory) updates: Strided<'b>,
