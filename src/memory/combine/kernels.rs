@@ -4,7 +4,7 @@ use std::any::TypeId;
 
 use smallvec::SmallVec;
 
-use super::accumulate::{Accumulator, AccumulatorFn, Extent, OnceRun, Quotients, Significant};
+use super::accumulate::{Accumulator, AccumulatorFns, Extent, OnceRun};
 use super::apply::{Set, apply, apply_planned, apply_singly};
 use super::transposed::run_by_rows;
 use crate::memory::indices::elements::{Action, Elements, Single, SingleFn};
@@ -21,13 +21,7 @@ pub struct Kernels {
     supports: fn(Reduction) -> bool,
     in_target: fn(Reduction) -> Option<InTarget>,
     start: fn(Reduction) -> Set,
-    accumulator: AccumulatorFn,
-    /// The function that finds how many bits the integers of an array need, where that decides in
-    /// which slots a mean accumulates.
-    pub(in crate::memory) significant: Option<Significant>,
-    /// The functions that divide sums by their counts, where means are sums of the element type that
-    /// are divided.
-    pub(in crate::memory) quotients: Option<Quotients>,
+    pub(in crate::memory) accumulators: AccumulatorFns,
 }
 
 /// A type whose values may be read as values of `A`, and `A`'s as its own.
@@ -68,9 +62,7 @@ impl Kernels {
             supports: A::supports,
             in_target: in_target::<A>,
             start: start::<A>,
-            accumulator: A::ACCUMULATORS.of,
-            significant: A::ACCUMULATORS.significant,
-            quotients: A::ACCUMULATORS.quotients,
+            accumulators: A::ACCUMULATORS.0,
         }
     }
 
@@ -93,7 +85,7 @@ impl Kernels {
     /// Whether updates are accumulated beside their targets, in another type.
     pub(crate) fn need_accumulator(&'static self, reduction: Reduction) -> bool {
         match reduction {
-            Reduction::Mean => self.quotients.is_none(),
+            Reduction::Mean => self.accumulators.quotients.is_none(),
             _ => Reducer { kernels: self, reduction, init: true }.has_slots(),
         }
     }
@@ -139,7 +131,7 @@ impl Reducer {
     /// How the reduction accumulates in slots beside the targets, if it does.
     #[inline]
     pub(in crate::memory) fn accumulator(&self, extent: Extent) -> Option<Accumulator> {
-        (self.kernels.accumulator)(self.reduction, extent)
+        (self.kernels.accumulators.of)(self.reduction, extent)
     }
 
     /// [`accumulator`](Self::accumulator) for single elements, with few updates for each.
@@ -320,7 +312,7 @@ unsafe fn sum_planned<A: Arithmetic>(planned: &Planned<'_>) {
     unsafe { apply_planned::<A>(planned, A::add) }
 }
 
-/// The kernel that writes the identity of a reduction. Without one nothing starts.
+/// The kernel that writes the identity of a reduction. It is not asked for that of [`Reduction::None`].
 fn start<A: Arithmetic>(reduction: Reduction) -> Set {
     Set::to(match reduction {
         Reduction::Min => A::GREATEST,

@@ -31,7 +31,7 @@ impl<'p> Pass<'p> {
     /// Reduces updates with their targets: in the target itself, or in buffers of the reduction's own.
     pub(super) fn reduce(&self, walk: &mut Walk, reducer: Reducer) -> Result<(), Failure> {
         let size = self.updates.layout().size();
-        match (reducer.in_target(), reducer.kernels.quotients) {
+        match (reducer.in_target(), reducer.kernels.accumulators.quotients) {
             (Some(in_target), _) if !beside(walk, reducer) => {
                 match reducer.start() {
                     Some(start) => self.reduce_from(walk, start, &in_target)?,

@@ -160,34 +160,41 @@ pub(in crate::memory) type Significant = unsafe fn(*const u8, usize) -> u32;
 
 /// Returns how a reduction of one element type accumulates in slots; none where the target itself
 /// can be the accumulator.
-pub(in crate::memory::combine) type AccumulatorFn = fn(Reduction, Extent) -> Option<Accumulator>;
+type AccumulatorFn = fn(Reduction, Extent) -> Option<Accumulator>;
 
-/// How reductions of elements of type `A` accumulate, where targets of that type cannot be the accumulators.
-///
-/// Invariant: all functions are for elements of type `A`.
-pub(crate) struct Accumulators<A> {
+/// The functions by which reductions of one element type accumulate, where targets of that type cannot be the
+/// accumulators.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::memory) struct AccumulatorFns {
     pub(in crate::memory::combine) of: AccumulatorFn,
-    /// The function that finds how many bits integers need, where that decides in which slots a
-    /// mean accumulates.
-    pub(in crate::memory::combine) significant: Option<Significant>,
-    /// The functions that divide sums by counts, where that makes means.
-    pub(in crate::memory::combine) quotients: Option<Quotients>,
-    element: PhantomData<A>,
+    /// The function that finds how many bits the integers of an array need, where that decides in
+    /// which slots a mean accumulates.
+    pub(in crate::memory) significant: Option<Significant>,
+    /// The functions that divide sums by their counts, where means are sums of the element type that
+    /// are divided.
+    pub(in crate::memory) quotients: Option<Quotients>,
 }
+
+/// [`AccumulatorFns`].
+///
+/// Invariant: all of them are for elements of type `A`.
+pub(crate) struct Accumulators<A>(pub(in crate::memory::combine) AccumulatorFns, PhantomData<A>);
 
 impl<A> Accumulators<A> {
     /// No reduction needs one.
     pub(crate) const NONE: Self = Self::by(|_, _| None);
 
     const fn by(of: AccumulatorFn) -> Self {
-        Accumulators { of, significant: None, quotients: None, element: PhantomData }
+        Accumulators(AccumulatorFns { of, significant: None, quotients: None }, PhantomData)
     }
 }
 
 impl<A: Running + Divide> Accumulators<A> {
     /// Those of numbers whose means are their sums, divided.
-    pub(crate) const DIVIDED: Self =
-        Accumulators { quotients: Some(Quotients::of::<A>()), ..Self::by(running::<A>) };
+    pub(crate) const DIVIDED: Self = {
+        let quotients = Some(Quotients::of::<A>());
+        Accumulators(AccumulatorFns { quotients, ..Self::by(running::<A>).0 }, PhantomData)
+    };
 }
 
 impl<A: Integer> Accumulators<A> {
@@ -199,7 +206,7 @@ impl<A: Integer> Accumulators<A> {
         let scanned = size_of::<A>() > 1;
         let significant: Option<Significant> =
             if scanned { Some(integers::significant::<A>) } else { None };
-        Accumulators { significant, ..Self::by(of) }
+        Accumulators(AccumulatorFns { significant, ..Self::by(of).0 }, PhantomData)
     }
 }
 

@@ -42,9 +42,8 @@ use self::by_target::RowsByTarget;
 pub(in crate::memory) use self::counts::{Counts, DivideCounted, SetCounted};
 pub(in crate::memory) use self::few::accumulate_few;
 use self::groups::{Group, RowCounts};
-pub(super) use self::kinds::AccumulatorFn;
 pub(crate) use self::kinds::Accumulators;
-pub(in crate::memory) use self::kinds::{Accumulator, Extent, OnceRun, Quotients, Significant};
+pub(in crate::memory) use self::kinds::{Accumulator, AccumulatorFns, Extent, OnceRun, Quotients};
 use super::{HAS_KERNELS, Reducer};
 use crate::error::Result;
 use crate::index::Policy;
@@ -233,13 +232,15 @@ pub(in crate::memory) fn accumulate(accumulation: &Accumulation<'_>) -> Result<(
     let counted = COUNTED_ROW[usize::from(updates / 2 >= accumulation.targets())];
     let rows = inside && !row.reads_indices() && row.len >= counted && !small;
     let mut extent = extent(rows);
-    let significant = reducer.kernels.significant.zip(extent.scan_limit());
+    let significant = reducer.kernels.accumulators.significant.zip(extent.scan_limit());
     // Indices that are shorter than the target leave most of it out: a scan would take longer than the reduction.
-    let lens = lanes.iter().chain([&row]).map(|level| level.len);
-    let among = lens.fold(accumulation.targets(), usize::saturating_mul);
-    let dense = accumulation.target.layout().is_dense() && accumulation.updates.layout().is_dense();
-    let scanned = dense && accumulation.target.layout().len() / 2 <= among;
-    if let Some((significant, max_bits)) = significant.filter(|_| scanned) {
+    let pays = || {
+        let lens = lanes.iter().chain([&row]).map(|level| level.len);
+        let among = lens.fold(accumulation.targets(), usize::saturating_mul);
+        let [target, updates] = [accumulation.target.layout(), accumulation.updates.layout()];
+        target.is_dense() && updates.is_dense() && target.len() / 2 <= among
+    };
+    if let Some((significant, max_bits)) = significant.filter(|_| pays()) {
         // SAFETY: the kernels are those of the elements of both arrays (invariant of `Accumulation`), which are plain,
         // so that any thread may read them; nothing is written meanwhile.
         #[allow(unsafe_code)]

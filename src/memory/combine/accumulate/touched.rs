@@ -260,16 +260,16 @@ impl<'t> Touched<'t> {
     /// initialised unless `GATHER`.
     unsafe fn copy<const GATHER: bool>(&self, held: *mut u8, start: usize) {
         let Touched { accumulation, row, .. } = *self;
-        let (size, bytes) = (accumulation.size() as isize, row.len * accumulation.size());
-        let inner = Steps { len: row.len, selected: row.step.selected, listed: size };
+        let (size, bytes) = (accumulation.size(), row.len * accumulation.size());
+        let inner = Steps { len: row.len, selected: row.step.selected, listed: size as isize };
         let entries = (&self.buffers.targets[start..], Places::Every(bytes as isize));
         let arrays = (self.first, held.wrapping_add(start * bytes));
-        let tile = Tile::of_entries(arrays, entries, inner, accumulation.size());
+        let tile = Tile::of_entries(arrays, entries, inner, size);
         if GATHER && is_far(accumulation.components, row.len) {
             tile.prefetch_selected();
         }
-        let step = Offsets { listed: size, ..row.step };
-        let copier = Copier::of_bytes(accumulation.size());
+        let step = Offsets { listed: size as isize, ..row.step };
+        let copier = Copier::of_bytes(size);
         let kernel = copier.kernel(&Loop { step, ..row }, GATHER, false);
         // SAFETY: the caller's promise; the targets are this row's (`new`), and elements that are
         // reduced are nothing but their bytes.

@@ -133,8 +133,9 @@ impl Planes {
             to_stride: axis.from_stride,
             ..*axis
         };
-        let axes: SmallVec<[RolledAxis; 6]> = self.group.iter().map(back).collect();
-        let back = (!self.dense).then(|| new(&axes, Row { shift: 0, ..self.row }));
+        let axes: Option<SmallVec<[RolledAxis; 6]>> =
+            (!self.dense).then(|| self.group.iter().map(back).collect());
+        let back = axes.as_ref().map(|axes| new(axes, Row { shift: 0, ..self.row }));
         parallel::run(parts, &|part| {
             let share = parallel::share(count, parts, part);
             // SAFETY: no two parts have a plane in common, nor a buffer (`WorkMemory`).
