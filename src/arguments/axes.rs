@@ -1,8 +1,12 @@
 //! The types that may be passed as axes, shifts and numbers of batch dimensions.
 
+use std::borrow::Cow;
+use std::iter;
+
 use ndarray::{ArrayBase, Axis, Data, Dimension};
 
 use crate::error::{Error, Result};
+use crate::memory::reserved;
 use crate::sealed::Sealed;
 
 /// An axis: ndarray's [`Axis`], a signed integer, where a negative one counts
@@ -105,12 +109,9 @@ pub(crate) fn resolve_axis(axis: i128, rank: usize) -> Result<usize> {
     label = "expected an axis, or an array, slice or `Vec` of axes"
 )]
 pub trait IntoAxes {
-    /// The number of axes.
+    /// The axes in their order.
     #[doc(hidden)]
-    fn count(&self) -> usize;
-    /// The axis at `position` of the list.
-    #[doc(hidden)]
-    fn nth(&self, position: usize) -> i128;
+    fn axis_list(&self) -> Result<impl ExactSizeIterator<Item = i128>>;
 }
 
 /// One shift or a list of shifts: a signed integer, or an array, slice or
@@ -121,68 +122,62 @@ pub trait IntoAxes {
     note = "cast a `usize` by `as i64`"
 )]
 pub trait IntoShifts {
-    /// The number of shifts.
+    /// The shifts in their order.
     #[doc(hidden)]
-    fn count(&self) -> usize;
-    /// The shift at `position` of the list.
-    #[doc(hidden)]
-    fn nth(&self, position: usize) -> i64;
+    fn shift_list(&self) -> Result<impl ExactSizeIterator<Item = i64>>;
+}
+
+/// The elements of a list in row-major order.
+fn elements<X: Copy, S, D>(list: &ArrayBase<S, D>) -> Result<Cow<'_, [X]>>
+where
+    S: Data<Elem = X>,
+    D: Dimension,
+{
+    if let Some(elements) = list.as_slice() {
+        return Ok(Cow::Borrowed(elements));
+    }
+    let mut elements = reserved(list.len())?;
+    // ndarray's iterator passes all axes in each step.
+    let longer: Vec<usize> = list.shape().iter().copied().filter(|&len| len != 1).collect();
+    match list.to_shape(longer) {
+        Ok(list) => elements.extend(list.iter()),
+        Err(_) => elements.extend(list.iter()),
+    }
+    Ok(Cow::Owned(elements))
 }
 
 macro_rules! one_or_list {
-    ($list:ident: $item:ident, $method:ident -> $value:ty, for $($one:ty)*) => {
+    ($list:ident, $listed:ident: $item:ident, $method:ident -> $value:ty, for $($one:ty)*) => {
         $(impl $list for $one {
             #[inline]
-            fn count(&self) -> usize {
-                1
-            }
-            #[inline]
-            fn nth(&self, _position: usize) -> $value {
-                (*self).$method()
+            fn $listed(&self) -> Result<impl ExactSizeIterator<Item = $value>> {
+                Ok(iter::once((*self).$method()))
             }
         })*
-        one_or_list!(@list [X: $item] [X]: $list, $method -> $value);
-        one_or_list!(@list [X: $item, const N: usize] [X; N]: $list, $method -> $value);
-        one_or_list!(@list [X: $item] Vec<X>: $list, $method -> $value);
+        one_or_list!(@slice [X: $item] [X]: $list, $listed, $method -> $value);
+        one_or_list!(@slice [X: $item, const N: usize] [X; N]: $list, $listed, $method -> $value);
+        one_or_list!(@slice [X: $item] Vec<X>: $list, $listed, $method -> $value);
         impl<X: $item, S: Data<Elem = X>, D: Dimension> $list for ArrayBase<S, D> {
-            #[inline]
-            fn count(&self) -> usize {
-                self.len()
-            }
-            fn nth(&self, position: usize) -> $value {
-                // `iter().nth(position)` would take O(position) in strided memory. The
-                // coordinates are computed in the place of the lengths.
-                let mut coordinates = self.raw_dim();
-                let mut rest = position;
-                for len in coordinates.slice_mut().iter_mut().rev() {
-                    (rest, *len) = (rest / *len, rest % *len);
-                }
-                self[coordinates].$method()
+            fn $listed(&self) -> Result<impl ExactSizeIterator<Item = $value>> {
+                let items = elements(self)?;
+                Ok((0..items.len()).map(move |position| items[position].$method()))
             }
         }
         impl<L: $list + ?Sized> $list for &L {
             #[inline]
-            fn count(&self) -> usize {
-                (**self).count()
-            }
-            #[inline]
-            fn nth(&self, position: usize) -> $value {
-                (**self).nth(position)
+            fn $listed(&self) -> Result<impl ExactSizeIterator<Item = $value>> {
+                (**self).$listed()
             }
         }
     };
-    (@list [$($generic:tt)*] $of:ty: $list:ident, $method:ident -> $value:ty) => {
+    (@slice [$($generic:tt)*] $of:ty: $list:ident, $listed:ident, $method:ident -> $value:ty) => {
         impl<$($generic)*> $list for $of {
             #[inline]
-            fn count(&self) -> usize {
-                self.len()
-            }
-            #[inline]
-            fn nth(&self, position: usize) -> $value {
-                self[position].$method()
+            fn $listed(&self) -> Result<impl ExactSizeIterator<Item = $value>> {
+                Ok(self.iter().map(|item| item.$method()))
             }
         }
     };
 }
-one_or_list!(IntoAxes: IntoAxis, signed -> i128, for Axis i32 i64 isize usize);
-one_or_list!(IntoShifts: SignedInteger, in_64_bits -> i64, for i32 i64 isize);
+one_or_list!(IntoAxes, axis_list: IntoAxis, signed -> i128, for Axis i32 i64 isize usize);
+one_or_list!(IntoShifts, shift_list: SignedInteger, in_64_bits -> i64, for i32 i64 isize);

@@ -22,7 +22,7 @@ mod tile;
 mod walk;
 mod work;
 
-pub(crate) use alloc::to_vec;
+pub(crate) use alloc::{reserved, to_vec};
 pub(crate) use combine::{Accumulators, Fold, Kernels, Reducer, Twin};
 pub(crate) use copy::{Transfer, is_plain};
 pub(crate) use few::Named;

@@ -12,7 +12,8 @@ pub(super) fn shifts(
     shifts: &impl IntoShifts,
     axes: &impl IntoAxes,
 ) -> Result<SmallVec<[usize; 6]>> {
-    let (shift_count, axis_count) = (shifts.count(), axes.count());
+    let (mut shifts, axes) = (shifts.shift_list()?, axes.axis_list()?);
+    let (shift_count, axis_count) = (shifts.len(), axes.len());
     if shift_count != 1 && shift_count != axis_count {
         return Err(Error::ShiftCountMismatch { shifts: shift_count, axes: axis_count });
     }
@@ -20,15 +21,18 @@ pub(super) fn shifts(
     result.resize(shape.len(), 0);
     // A slice, because each access to a `SmallVec` checks whether its elements are on the heap.
     let sums = &mut result[..];
-    for k in 0..axis_count {
-        let axis = resolve_axis(axes.nth(k), shape.len())?;
+    let mut shift = 0;
+    for axis in axes {
+        // A single shift is that of all axes.
+        shift = shifts.next().unwrap_or(shift);
+        let axis = resolve_axis(axis, shape.len())?;
         let len = shape[axis];
         if len == 0 {
             continue;
         }
         // The sum does not overflow, since both terms are reduced already, and so less than a
         // length, which is at most `isize::MAX`.
-        let sum = sums[axis] + modulo(shifts.nth(if shift_count == 1 { 0 } else { k }), len as i64);
+        let sum = sums[axis] + modulo(shift, len as i64);
         sums[axis] = if sum < len { sum } else { sum - len };
     }
     Ok(result)

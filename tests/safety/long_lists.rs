@@ -78,6 +78,14 @@ fn arrays_of_many_axes() {
     assert!(data.gather(&plan, 0).unwrap().iter().all(|element| *element == 7));
     let turned = indices.view().reversed_axes();
     assert_eq!(turned.roll(1, 0).unwrap(), turned);
+    // Lists that have as many items as axes.
+    let mut shape = vec![1; AXES];
+    shape[7] = 2 * AXES;
+    let list = ArrayD::from_elem(shape, 1_i64);
+    let apart = list.slice_axis(ndarray::Axis(7), ndarray::Slice::new(0, None, 2));
+    let line = Array1::from_iter(0..11);
+    let expected = line.roll(AXES as i64, 0).unwrap();
+    assert_eq!(line.roll(apart, vec![0; AXES]).unwrap(), expected);
     let mut position = vec![0; AXES];
     (position[7], position[AXES - 7]) = (2, 1);
     indices[&position[..]] = 3;
