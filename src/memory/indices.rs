@@ -45,6 +45,9 @@ pub(super) const CHUNK: usize = threshold(1024, 16);
 /// within an array comes near it.
 pub(super) const NOWHERE: isize = isize::MIN;
 
+/// Why indices along several axes have as many numbers: unsafe code reads that many.
+pub(super) const TUPLES: &str = "a tuple has a number for each selected axis";
+
 /// A lane of indices: the address of the first, and the distance in bytes from one to the next.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lane {
@@ -350,6 +353,8 @@ impl<'a> Indices<'a> {
 
     /// The numbers of these indices, to check their bounds: the step along the axis does not matter.
     fn components(&self, along: Along<'_>) -> Components {
+        let one = along.lens.len() == 1;
+        assert!(one || self.shape().last() == Some(&along.lens.len()), "{TUPLES}");
         let axes = self.axes(along.lens.len());
         let step = if axes < self.shape().len() { self.layout().stride(axes) } else { 0 };
         let lens = along.lens.iter().enumerate();

@@ -15,8 +15,9 @@ use crate::memory::tile::{Kernel, Places, Planned, Tile};
 ///   selected[offsets[k] + i] = combine(selected[offsets[k] + i], listed[places[k] + i])
 /// ```
 ///
-/// Contiguous rows are combined by `combine`, in blocks of several elements; single elements,
-/// strided rows and rows shorter than such a block by `combine_alone`, one element at a time.
+/// Contiguous rows are combined by `combine`, in blocks of several elements, and so are those with one update for
+/// the whole row; single elements, strided rows and rows shorter than such a block by `combine_alone`, one element
+/// at a time.
 ///
 /// # Safety
 /// That of [`Kernel::run`], for a target and updates of type `A`, which may be copied by its bits.
@@ -30,13 +31,16 @@ pub(super) unsafe fn apply<A: Copy>(
     // SAFETY: the caller's promise, for each element.
     let combine_one = unsafe { one(combine_alone) };
     let (inner, steps) = (tile.inner, [size_of::<A>() as isize; 2]);
+    let short = inner.len * size_of::<A>() < rows::SMALL_BLOCK;
     // SAFETY: the caller's promise.
     unsafe {
         if inner.len == 1 {
             apply_alone(tile, combine_alone);
+        } else if [inner.selected, inner.listed] == [steps[0], 0] && !short {
+            rows::apply::<A, true>(tile, combine);
         } else if [inner.selected, inner.listed] != steps {
             elements(tile, combine_one);
-        } else if inner.len * size_of::<A>() < rows::SMALL_BLOCK {
+        } else if short {
             // Coordinates, and the colours of a picture, have a loop whose length the compiler knows.
             match inner.len {
                 2 => short_rows::<A, A>(tile, 2, combine_one),
@@ -45,7 +49,7 @@ pub(super) unsafe fn apply<A: Copy>(
                 len => short_rows::<A, A>(tile, len, combine_one),
             }
         } else {
-            rows::apply(tile, combine);
+            rows::apply::<A, false>(tile, combine);
         }
     }
 }

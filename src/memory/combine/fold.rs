@@ -36,6 +36,13 @@ impl<A, U, F: Fn(&mut A, &U) + Sync> Kernel for Fold<'_, A, U, F> {
             fold(&mut *selected.cast::<A>(), &*listed.cast::<U>());
         };
         let are_slices = inner.len > 1 && [inner.selected, inner.listed] == steps;
+        if inner.len > 1 && [inner.selected, inner.listed] == [steps[0], 0] {
+            // SAFETY: the caller's promise, for each row.
+            return tile.each_row(|selected, listed| unsafe {
+                let target = std::slice::from_raw_parts_mut(selected.cast::<A>(), inner.len);
+                fold_row(fold, target, &*listed.cast::<U>());
+            });
+        }
         if are_slices && inner.len < CALL_ROW {
             // SAFETY: the caller's promise; elements of a row follow each other.
             return unsafe { short_rows::<A, U>(tile, inner.len, fold_one) };
@@ -134,6 +141,15 @@ fn fold_slices_by_avx2<A, U>(
     updates: &[U],
 ) {
     for (target, update) in target.iter_mut().zip(updates) {
+        fold(target, update);
+    }
+}
+
+/// Calls `fold` with each target and one update. Not inlined: the compiler knows of arguments that they do not
+/// overlap.
+#[inline(never)]
+fn fold_row<A, U>(fold: &impl Fn(&mut A, &U), target: &mut [A], update: &U) {
+    for target in target {
         fold(target, update);
     }
 }

@@ -45,24 +45,24 @@ impl<A: Copy, F: Fn(A, A) -> A + Copy> Combine<A> for F {
     }
 }
 
-/// Combines rows that are contiguous in both arrays.
+/// Combines rows that are contiguous in the target, and in the updates unless `SPREAD`: then each has one update.
 ///
 /// # Safety
 /// That of [`apply`](super::apply::apply), and rows have [`SMALL_BLOCK`] bytes or more.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(super) unsafe fn apply<A: Copy>(tile: &Tile<'_>, combine: impl Combine<A>) {
+pub(super) unsafe fn apply<A: Copy, const SPREAD: bool>(tile: &Tile<'_>, combine: impl Combine<A>) {
     let short = are_short::<A>(tile);
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if let Some(avx2) = cpu::Avx2::detect() {
         // SAFETY: the caller's promise, and rows have `BLOCK` bytes or more unless they are `short`;
         // the processor has AVX2, as the proof says.
-        return unsafe { rows_by_avx2(avx2, tile, short, combine) };
+        return unsafe { rows_by_avx2::<A, SPREAD>(avx2, tile, short, combine) };
     }
     // Without AVX2, vectors of x86-64 have 16 bytes.
     let short = short || cfg!(all(target_arch = "x86_64", not(miri)));
     // SAFETY: the caller's promise; rows have `BLOCK` bytes or more unless they are `short`.
-    unsafe { in_blocks(tile, short, combine) }
+    unsafe { in_blocks::<A, SPREAD>(tile, short, combine) }
 }
 
 /// [`apply`] in small blocks if rows are [`short`](are_short), compiled for the processor features
@@ -72,13 +72,17 @@ pub(super) unsafe fn apply<A: Copy>(tile: &Tile<'_>, combine: impl Combine<A>) {
 /// That of [`apply`], and rows have [`BLOCK`] bytes or more unless `short`.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(super) unsafe fn in_blocks<A: Copy>(tile: &Tile<'_>, short: bool, combine: impl Combine<A>) {
+pub(super) unsafe fn in_blocks<A: Copy, const SPREAD: bool>(
+    tile: &Tile<'_>,
+    short: bool,
+    combine: impl Combine<A>,
+) {
     // SAFETY: the caller's promise.
     unsafe {
         if short {
-            rows::<A, SMALL_BLOCK>(tile, combine);
+            rows::<A, SMALL_BLOCK, SPREAD>(tile, combine);
         } else {
-            rows::<A, BLOCK>(tile, combine);
+            rows::<A, BLOCK, SPREAD>(tile, combine);
         }
     }
 }
@@ -97,35 +101,38 @@ pub(super) fn are_short<A>(tile: &Tile<'_>) -> bool {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code)]
 #[target_feature(enable = "avx2")]
-unsafe fn rows_by_avx2<A: Copy>(
+unsafe fn rows_by_avx2<A: Copy, const SPREAD: bool>(
     _proof: cpu::Avx2,
     tile: &Tile<'_>,
     short: bool,
     combine: impl Combine<A>,
 ) {
     // SAFETY: the caller's promise.
-    unsafe { in_blocks(tile, short, combine) }
+    unsafe { in_blocks::<A, SPREAD>(tile, short, combine) }
 }
 
-/// Combines rows that are contiguous in both arrays, in blocks of `BYTES` bytes of the target.
+/// Combines rows in blocks of `BYTES` bytes of the target.
 ///
 /// # Safety
 /// That of [`apply`], and rows have `BYTES` bytes or more.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn rows<A: Copy, const BYTES: usize>(tile: &Tile<'_>, combine: impl Combine<A>) {
+unsafe fn rows<A: Copy, const BYTES: usize, const SPREAD: bool>(
+    tile: &Tile<'_>,
+    combine: impl Combine<A>,
+) {
     // SAFETY: the caller's promise.
     unsafe {
         match (size_of::<A>(), BYTES) {
-            (1, BLOCK) => rows_of::<A, BLOCK>(tile, combine),
-            (2, BLOCK) => rows_of::<A, { BLOCK / 2 }>(tile, combine),
-            (4, BLOCK) => rows_of::<A, { BLOCK / 4 }>(tile, combine),
-            (8, BLOCK) => rows_of::<A, { BLOCK / 8 }>(tile, combine),
-            (1, _) => rows_of::<A, SMALL_BLOCK>(tile, combine),
-            (2, _) => rows_of::<A, { SMALL_BLOCK / 2 }>(tile, combine),
-            (4, _) => rows_of::<A, { SMALL_BLOCK / 4 }>(tile, combine),
-            (8, _) => rows_of::<A, { SMALL_BLOCK / 8 }>(tile, combine),
-            _ => rows_of::<A, 1>(tile, combine),
+            (1, BLOCK) => rows_of::<A, BLOCK, SPREAD>(tile, combine),
+            (2, BLOCK) => rows_of::<A, { BLOCK / 2 }, SPREAD>(tile, combine),
+            (4, BLOCK) => rows_of::<A, { BLOCK / 4 }, SPREAD>(tile, combine),
+            (8, BLOCK) => rows_of::<A, { BLOCK / 8 }, SPREAD>(tile, combine),
+            (1, _) => rows_of::<A, SMALL_BLOCK, SPREAD>(tile, combine),
+            (2, _) => rows_of::<A, { SMALL_BLOCK / 2 }, SPREAD>(tile, combine),
+            (4, _) => rows_of::<A, { SMALL_BLOCK / 4 }, SPREAD>(tile, combine),
+            (8, _) => rows_of::<A, { SMALL_BLOCK / 8 }, SPREAD>(tile, combine),
+            _ => rows_of::<A, 1, SPREAD>(tile, combine),
         }
     }
 }
@@ -136,13 +143,20 @@ fn targets_ahead(bytes: usize) -> usize {
     (TARGETS_AHEAD_BYTES / bytes).clamp(1, TARGETS_AHEAD)
 }
 
-/// Combines rows that are contiguous in both arrays, in blocks of `N` elements.
+/// Combines rows in blocks of `N` elements.
 ///
 /// # Safety
 /// That of [`apply`], and rows have `N` elements or more.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn rows_of<A: Copy, const N: usize>(tile: &Tile<'_>, combine: impl Combine<A>) {
+unsafe fn rows_of<A: Copy, const N: usize, const SPREAD: bool>(
+    tile: &Tile<'_>,
+    combine: impl Combine<A>,
+) {
+    if SPREAD {
+        // SAFETY: the caller's promise.
+        return unsafe { spread_of::<A, N>(tile, combine) };
+    }
     if runs_pay::<N>(tile) {
         // SAFETY: the caller's promise.
         return unsafe { runs_of::<A, N>(tile, combine) };
@@ -160,6 +174,30 @@ unsafe fn rows_of<A: Copy, const N: usize>(tile: &Tile<'_>, combine: impl Combin
                 Places::Each(places) => {
                     picked_out::<A, N>(tile, arrays, places, &ahead, combine);
                 }
+            }
+        }
+    }
+}
+
+/// Combines rows in blocks of `N` elements, each with one update.
+///
+/// # Safety
+/// That of [`apply`], and rows have `N` elements or more.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn spread_of<A: Copy, const N: usize>(tile: &Tile<'_>, combine: impl Combine<A>) {
+    let mut slots = later_slots();
+    let ahead = RowsAhead::of(tile, tile.inner.len * size_of::<A>(), &mut slots);
+    for iteration in 0..tile.outer.len {
+        let (selected, listed) = tile.iteration(iteration);
+        for (k, &offset) in tile.offsets.iter().enumerate() {
+            ahead.prefetch_target(selected, k);
+            let target = selected.wrapping_offset(offset).cast();
+            // SAFETY: the caller's promise; there are `N` copies of the update.
+            unsafe {
+                let copies = [listed.wrapping_offset(tile.places.at(k)).cast::<A>().read(); N];
+                let updates = Updates::single(copies.as_ptr());
+                combine_row::<A, N, false, true>(target, updates, tile.inner.len, combine);
             }
         }
     }
@@ -242,7 +280,7 @@ unsafe fn evenly_spaced<A: Copy, const N: usize>(
         let target = selected.wrapping_offset(offset).cast();
         let updates = Updates::single(listed.cast());
         // SAFETY: the caller's promise.
-        unsafe { combine_row::<A, N, false>(target, updates, tile.inner.len, combine) };
+        unsafe { combine_row::<A, N, false, false>(target, updates, tile.inner.len, combine) };
         listed = listed.wrapping_offset(step);
     }
 }
@@ -275,7 +313,7 @@ unsafe fn picked_out<A: Copy, const N: usize>(
         let target = selected.wrapping_offset(offset).cast();
         let updates = Updates::single(listed.wrapping_offset(place).cast());
         // SAFETY: the caller's promise.
-        unsafe { combine_row::<A, N, false>(target, updates, tile.inner.len, combine) };
+        unsafe { combine_row::<A, N, false, false>(target, updates, tile.inner.len, combine) };
     }
 }
 
@@ -309,7 +347,7 @@ unsafe fn runs_of<A: Copy, const N: usize>(tile: &Tile<'_>, combine: impl Combin
             // SAFETY: the caller's promise, for each of these rows.
             unsafe {
                 let updates = Updates::<A, true> { first: updates, rows, step };
-                combine_row::<A, N, true>(target, updates, tile.inner.len, combine);
+                combine_row::<A, N, true, false>(target, updates, tile.inner.len, combine);
             }
             first += rows;
         }
@@ -351,7 +389,8 @@ impl<A> Updates<A, false> {
     }
 }
 
-/// Combines updates with a target row of `len` elements, in blocks of `N`.
+/// Combines updates with a target row of `len` elements, in blocks of `N`; if `SPREAD`, each block with the same `N`
+/// updates.
 ///
 /// The first two blocks overlap where `len` is no multiple of `N`, so each block is computed before
 /// the block preceding it is stored. This also keeps the compiler from making masked stores, which
@@ -359,11 +398,11 @@ impl<A> Updates<A, false> {
 /// place where one of them was just loaded.
 ///
 /// # Safety
-/// `len` elements of the target can be read and written, and `len` of each row of updates read;
+/// `len` elements of the target can be read and written, and as many of each row of updates read, or `N` if `SPREAD`;
 /// `len` is at least `N`; target and updates do not overlap.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn combine_row<A: Copy, const N: usize, const RUN: bool>(
+unsafe fn combine_row<A: Copy, const N: usize, const RUN: bool, const SPREAD: bool>(
     target: *mut A,
     updates: Updates<A, RUN>,
     len: usize,
@@ -371,14 +410,14 @@ unsafe fn combine_row<A: Copy, const N: usize, const RUN: bool>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        let mut new = block::<A, N, RUN>(target, updates, 0, combine);
+        let mut new = block::<A, N, RUN, SPREAD>(target, updates, 0, combine);
         let first = match len % N {
             0 => N,
             rest => rest,
         };
         let (mut at, mut next) = (0, first);
         while next < len {
-            let newer = block::<A, N, RUN>(target, updates, next, combine);
+            let newer = block::<A, N, RUN, SPREAD>(target, updates, next, combine);
             target.add(at).cast::<[A; N]>().write(new);
             (new, at) = (newer, next);
             next += N;
@@ -391,10 +430,11 @@ unsafe fn combine_row<A: Copy, const N: usize, const RUN: bool>(
 /// and returns the results without storing them.
 ///
 /// # Safety
-/// From element `at` on, `N` elements of the target and of each row of updates can be read.
+/// From element `at` on, `N` elements of the target and of each row of updates can be read; of a row of updates, if
+/// `SPREAD`, the first `N`.
 #[allow(unsafe_code)]
 #[inline(always)]
-unsafe fn block<A: Copy, const N: usize, const RUN: bool>(
+unsafe fn block<A: Copy, const N: usize, const RUN: bool, const SPREAD: bool>(
     target: *const A,
     updates: Updates<A, RUN>,
     at: usize,
@@ -402,7 +442,7 @@ unsafe fn block<A: Copy, const N: usize, const RUN: bool>(
 ) -> [A; N] {
     // SAFETY: the caller's promise.
     unsafe {
-        let mut row = updates.first.add(at);
+        let mut row = if SPREAD { updates.first } else { updates.first.add(at) };
         let held = target.add(at).cast::<[A; N]>().read();
         let mut held = combine.block(held, row.cast::<[A; N]>().read());
         if RUN {
@@ -483,7 +523,7 @@ mod tests {
                     if run {
                         runs_of::<u32, 4>(&tile, combine);
                     } else {
-                        rows_of::<u32, 4>(&tile, combine);
+                        rows_of::<u32, 4, false>(&tile, combine);
                     }
                 }
                 assert_eq!(targets, expected, "{entries:?} of {len}, in runs: {run}");

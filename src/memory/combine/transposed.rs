@@ -4,7 +4,6 @@
 use std::mem::MaybeUninit;
 
 use crate::memory::cpu::{LINE, Rows, transpose};
-use crate::memory::indices::repeated::{LARGEST, Repeated};
 use crate::memory::tile::{NextIndices, Places, Steps, Tile, TileFn};
 use crate::threshold::threshold;
 
@@ -21,12 +20,6 @@ pub(in crate::memory) fn transposes_updates(size: usize) -> bool {
 /// Number of entries, and of elements of a row, from which on updates are transposed.
 const MIN_SIDE: usize = threshold(8, 2);
 
-/// Fewest copies of an update that serves a whole row: 8 take 1.2 to 2 times as long as one by one.
-const MIN_COPIES: usize = threshold(16, 2);
-
-/// Most copies of an update that all elements of a row have.
-const COPIES: usize = threshold(256, 5);
-
 /// Rows of targets whose distance in bytes is a multiple of this map to few sets of a cache, and
 /// evict each other.
 const CONFLICT_STRIDE: isize = threshold(2 << 10, 64) as isize;
@@ -36,8 +29,7 @@ const CONFLICT_STRIDE: isize = threshold(2 << 10, 64) as isize;
 ///
 /// In the order of the tile, each update of a row would then be read from another cache line, and
 /// these lines often map to few sets of a cache and evict each other. So blocks of updates are
-/// transposed into a small buffer, and combined from there row by row. Where one update serves a whole row,
-/// a block has as many copies of it.
+/// transposed into a small buffer, and combined from there row by row.
 ///
 /// # Safety
 /// That of [`Kernel::run`](crate::memory::tile::Kernel::run), for `run` and updates of
@@ -47,56 +39,17 @@ pub(super) unsafe fn run_by_rows(tile: &Tile<'_>, run: TileFn) {
     let dense = |step: isize| step == tile.size as isize;
     // SAFETY: the caller's promise.
     unsafe {
-        if run_transposed(tile, run) || run_repeated(tile, run) {
+        if run_transposed(tile, run) {
             return;
         }
-        if dense(tile.inner.selected) && dense(tile.inner.listed) {
-            // Rows that are contiguous in both arrays have kernels of their own.
+        let listed = tile.inner.listed;
+        if dense(tile.inner.selected) && (dense(listed) || listed == 0) {
+            // Contiguous rows have kernels of their own, with an update for each element or for all.
             run(tile);
         } else {
             tile.with_long_rows(&|tile| run(tile));
         }
     }
-}
-
-/// Runs a tile of contiguous rows all of whose updates are one value, by the kernel of rows from a row of
-/// copies of it; otherwise returns false.
-///
-/// # Safety
-/// That of [`run_by_rows`].
-#[allow(unsafe_code)]
-#[inline(never)]
-unsafe fn run_repeated(tile: &Tile<'_>, run: TileFn) -> bool {
-    let Tile { inner, outer, size, places, .. } = *tile;
-    let rows = inner.len > 1 && inner.selected == size as isize && !tile.offsets.is_empty();
-    if !rows || [inner.listed, outer.listed] != [0; 2] || !(1..=LARGEST).contains(&size) {
-        return false;
-    }
-    let first = places.at(0);
-    let one = match places {
-        Places::Every(step) => step == 0,
-        Places::Each(places) => places.iter().all(|place| *place == first),
-    };
-    if !one {
-        return false;
-    }
-    // SAFETY: the caller's promise: the value can be read, and is nothing but its bytes.
-    let copies =
-        unsafe { Repeated::<COPIES>::of(tile.listed.wrapping_offset(first), size, inner.len) };
-    for first in (0..inner.len).step_by(COPIES) {
-        let len = COPIES.min(inner.len - first);
-        let piece = Tile {
-            selected: tile.selected.wrapping_add(first * size),
-            listed: copies.start().cast_mut(),
-            places: Places::Every(0),
-            inner: Steps { len, listed: size as isize, ..inner },
-            ..*tile
-        };
-        // SAFETY: the caller's promise, for these elements of each row; there are as many copies, which are
-        // only read.
-        unsafe { run(&piece) };
-    }
-    true
 }
 
 /// Runs a tile whose updates pay to be transposed; otherwise returns false.
@@ -107,14 +60,13 @@ unsafe fn run_repeated(tile: &Tile<'_>, run: TileFn) -> bool {
 #[inline]
 pub(in crate::memory) unsafe fn run_transposed(tile: &Tile<'_>, run: TileFn) -> bool {
     let (inner, size) = (tile.inner, tile.size as isize);
-    let repeated = inner.listed == 0 && inner.len >= MIN_COPIES;
     let large = transposes_updates(tile.size) && inner.len.min(tile.offsets.len()) >= MIN_SIDE;
     let far = |step: isize| step.unsigned_abs() >= LINE;
     let dense = |step: isize| step == size;
     let conflicts = |step: isize| step % CONFLICT_STRIDE == 0;
     let swapped = match tile.places {
         Places::Every(every) if large && every == size && dense(inner.selected) => {
-            (far(inner.listed) || repeated).then_some(None)
+            far(inner.listed).then_some(None)
         }
         Places::Every(every) if large && inner.listed == size => {
             let pays = |step| dense(step) || (!far(step) && conflicts(inner.selected));
@@ -148,7 +100,7 @@ unsafe fn by_size(tile: &Tile<'_>, run: TileFn, swapped: Option<isize>) {
 /// Combines a tile by `run`, from updates that are transposed block by block.
 ///
 /// Unless `swapped`, updates are contiguous along the entries, and targets along the elements of a
-/// row, which may share one update. If `swapped`, updates are contiguous along the elements of a row, and
+/// row. If `swapped`, updates are contiguous along the elements of a row, and
 /// the entries select targets that are evenly spaced, with this step in bytes: then the loop over entries and
 /// the loop over the elements of a row change places.
 ///
@@ -274,8 +226,7 @@ mod tests {
     /// Whether updates are transposed depends on steps of both arrays; sums do not.
     #[test]
     fn updates_lie_in_any_way() {
-        let least = MIN_SIDE.max(MIN_COPIES);
-        let [rows, columns] = [least + 1, least + 2];
+        let [rows, columns] = [MIN_SIDE + 1, MIN_SIDE + 2];
         let steps = [1, 2, WIDTH, WIDTH + 1];
         let apart = steps.map(|row| steps.map(|column| (row, column))).concat();
         let repeated = [0, 1, 2, WIDTH].map(|row| [(row, 0), (0, row)]).concat();

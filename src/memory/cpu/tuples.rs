@@ -245,8 +245,9 @@ fn modulo(numbers: [i64; 8], signed: bool, lens: __m256i) -> __m256i {
             // Only numbers out of bounds need a division.
             *lane = match position < len as u64 {
                 true => position as u32,
-                false if signed => number.wrap(len) as u32,
-                false => bits.wrap(len) as u32,
+                // The bound is one that safe code has no part in.
+                false if signed => number.wrap(len).min(len - 1) as u32,
+                false => bits.wrap(len).min(len - 1) as u32,
             };
         }
         _mm256_loadu_si256((&raw const lanes).cast())

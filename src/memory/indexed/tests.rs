@@ -82,7 +82,7 @@ fn cut_entries_make_up_all() {
         });
         let loops: Loops = loops.collect();
         let walk = Walk::new(loops.clone(), Components::new(), Order::Listed(0));
-        assert_eq!((walk.nest(), walk.rest.is_none()), (&loops[..], true));
+        assert_eq!((walk.nest(), walk.rest.is_empty()), (&loops[..], true));
         let whole = iterations(walk.nest());
         for parts in 1..=9 {
             let unit = unit(walk.nest(), parts);

@@ -155,6 +155,7 @@ fn resolve_to<I: Meaning>(
     offset: impl Fn(u64) -> isize,
 ) -> bool {
     let slots = offsets.iter_mut().zip(indices.clone());
+    // Whatever `Meaning`, which is safe code, returns, offsets are in bounds: hence `min`.
     if policy == Policy::Clip {
         slots.for_each(|(slot, index)| {
             slot.write(offset(index.clip(len).min(len - 1) as u64));

@@ -15,7 +15,7 @@ pub(super) use listing::Listing;
 
 use super::alloc::{expect_large_writes, repeated, reserved, to_vec};
 use super::buffer::{Buffer, Slot};
-use super::indices::{Along, CHUNK, Indices, NOWHERE};
+use super::indices::{Along, CHUNK, Indices, NOWHERE, TUPLES};
 use super::refused::{Failure, Refusal, Refused};
 use super::walk::{Component, Cursor, Loop, Loops, Offsets, merge};
 use crate::error::{Error, Result, countable};
@@ -90,6 +90,8 @@ impl Positions {
     pub(crate) fn new(indices: Indices<'_>, lens: Lens, policy: Policy) -> Result<Self> {
         let tuples = matches!(lens, Lens::Each(_));
         let rank = indices.shape().len();
+        let numbers = tuples.then_some(lens.as_slice().len());
+        assert!(!tuples || indices.shape().last().copied() == numbers, "{TUPLES}");
         let (axes, each_len) = (if tuples { rank - 1 } else { rank }, lens.as_slice());
         for (axis, &len) in each_len.iter().enumerate() {
             if isize::try_from(len).is_err() {
@@ -176,8 +178,19 @@ impl Positions {
     /// 32 bits.
     fn target_count(&self) -> Result<usize> {
         let lens = self.lens.as_slice();
-        let all = || lens.iter().copied().fold(1, usize::saturating_mul);
-        countable("targets", if lens.contains(&0) { 0 } else { all() }, u32::MAX)
+        if lens.contains(&0) {
+            return Ok(0);
+        }
+        let Some(count) = lens.iter().try_fold(1, |count: usize, &len| count.checked_mul(len))
+        else {
+            // More than a 32-bit target can address.
+            return Err(Error::TooMany {
+                what: "targets",
+                count: usize::MAX,
+                most: u32::MAX as usize,
+            });
+        };
+        countable("targets", count, u32::MAX)
     }
 
     /// The number of indices: a tuple is one.

@@ -82,7 +82,7 @@ impl Bins {
         }));
         reduce.retain(|level| level.len > 1);
         let mut binned = Walk::new(binned, components, Order::Selected(0));
-        if binned.rest.is_some() {
+        if !binned.rest.is_empty() {
             return None;
         }
         binned.base = Offsets { selected: 0, ..walk.base };

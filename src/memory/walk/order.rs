@@ -72,7 +72,8 @@ pub(in crate::memory) struct Walk {
     /// Of a block of a larger walk, the number of iterations of that one, and of the bytes that it spans; else 0.
     pub(super) larger: (usize, usize),
     /// Where a tiled loop leaves iterations that make no whole tile, a walk over these.
-    pub(in crate::memory) rest: Option<Box<Walk>>,
+    /// Not boxed: `Box::new` ends the process where memory is refused.
+    pub(in crate::memory) rest: Vec<Walk>,
 }
 
 /// The largest number of iterations for which the order of loops does not matter for speed.
@@ -88,7 +89,7 @@ impl Walk {
     pub(super) fn of(loops: Loops, components: Components) -> Self {
         let (base, outer, inner) = (Offsets::ZERO, Loop::ONCE, Loop::ONCE);
         let (shared, nest, larger) = ((0, 1), (0..0, 1), (0, 0));
-        Walk { base, components, outer, inner, loops, shared, nest, larger, rest: None }
+        Walk { base, components, outer, inner, loops, shared, nest, larger, rest: Vec::new() }
     }
 
     /// Adds a loop inside all others; merges it into the innermost one where that is possible.
@@ -120,13 +121,13 @@ impl Walk {
 
     /// This walk, and then its rest.
     pub(in crate::memory) fn with_rest(&self) -> impl Iterator<Item = &Walk> {
-        std::iter::once(self).chain(self.rest.as_deref())
+        std::iter::once(self).chain(&self.rest)
     }
 
     /// This walk with its rest, both moved by these offsets.
     pub(in crate::memory) fn moved(mut self, by: Offsets) -> Self {
         self.base = self.base.after(1, by);
-        if let Some(rest) = &mut self.rest {
+        for rest in &mut self.rest {
             rest.base = rest.base.after(1, by);
         }
         self
@@ -208,12 +209,20 @@ impl Walk {
         let tiling = tile(&mut self.loops, keys, order);
         let joins = !order.scatters();
         if let Some(tiling) = tiling.filter(|tiling| tiling.remainder > 0) {
-            let mut rest = Box::new(self.clone());
-            rest.loops[tiling.tile].len = tiling.remainder;
-            let tiles = rest.loops.remove(tiling.tiles);
-            rest.base = rest.base.after(tiles.len, tiles.step);
-            rest.assign_roles(joins);
-            self.rest = Some(rest);
+            if self.rest.try_reserve_exact(1).is_ok() {
+                let mut rest = self.clone();
+                rest.loops[tiling.tile].len = tiling.remainder;
+                let tiles = rest.loops.remove(tiling.tiles);
+                rest.base = rest.base.after(tiles.len, tiles.step);
+                rest.assign_roles(joins);
+                self.rest.push(rest);
+            } else {
+                // Without memory for the rest, the tiles are one loop again.
+                let tile = self.loops[tiling.tile].len;
+                let tiles = self.loops[tiling.tiles].len;
+                self.loops[tiling.tile].len = tiles * tile + tiling.remainder;
+                self.loops.remove(tiling.tiles);
+            }
         }
         self.assign_roles(joins);
         let ordered: usize = self.with_rest().map(|walk| iterations(&walk.loops)).sum();

@@ -67,7 +67,7 @@ impl Walk {
     /// This walk, and its rest, as a block of a larger one, not tiled yet, for whose size prefetches are chosen then.
     pub(in crate::memory) fn block_of(mut self, larger: &Walk) -> Self {
         self.larger = (iterations(&larger.loops), span(&larger.loops, larger.reach()));
-        if let Some(rest) = &mut self.rest {
+        for rest in &mut self.rest {
             rest.larger = self.larger;
         }
         self

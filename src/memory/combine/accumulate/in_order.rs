@@ -58,7 +58,7 @@ pub(super) fn run(
     }
     let loops = accumulation.loops.iter().copied().filter(|level| level.len > 1).collect();
     let walk = Walk::new(loops, accumulation.components.clone(), Order::Selected(0));
-    let one_lane = walk.rest.is_none() && walk.is_nest();
+    let one_lane = walk.rest.is_empty() && walk.is_nest();
     if !one_lane || !accumulation.indices.are_sorted(&walk, accumulation.policy) {
         return None;
     }

@@ -410,7 +410,9 @@ impl SlotPlan<'_> {
         let bytes = cuts.lanes.saturating_mul(self.accumulator.slot).saturating_mul(targets);
         // A multiple of the alignment, so that all buffers have it.
         let bytes = bytes.div_ceil(align_of::<u128>()).saturating_mul(align_of::<u128>());
-        let slots = WorkMemory::new(parts, bytes)?;
+        // Without memory for several parts, one does all.
+        let slots = WorkMemory::new(parts, bytes).or_else(|_| WorkMemory::new(1, bytes))?;
+        let parts = slots.parts();
         let counted = if self.accumulator.divide_row.is_some() { targets } else { 0 };
         let mut counts =
             made(parts, || Ok(RowCounts { of_rows: repeated(0, counted)?, iteration: None }))?;

@@ -112,7 +112,7 @@ unsafe fn run<F: Format, O: Operation>(format: F, tile: &Tile<'_>) {
     if dense && tile.inner.len * size >= rows::SMALL_BLOCK {
         let (short, combine) = (rows::are_short::<u16>(tile), Halves(format, O::default()));
         // SAFETY: the caller's promise, and rows have `SMALL_BLOCK` bytes or more.
-        return unsafe { rows::in_blocks::<u16>(tile, short, combine) };
+        return unsafe { rows::in_blocks::<u16, false>(tile, short, combine) };
     }
     let combine = |target: *mut u8, update: *mut u8| {
         let target = target.cast::<u16>();
