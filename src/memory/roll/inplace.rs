@@ -79,8 +79,7 @@ fn roll(array: &StridedMut<'_>, shifts: &[usize], plain: bool) -> Result<()> {
         }
         merge(&mut axes, size);
     }
-    let Some(row) = axes.pop() else { return Ok(()) };
-    let row = StridedRow { len: row.len, shift: row.shift, stride: row.to_stride, size };
+    let Some(row) = StridedRow::of(&mut axes, size) else { return Ok(()) };
     // Nothing has moved where memory is refused.
     let rows = RowsRoll::new(data, axes, row)?;
     planes.map_or(Ok(()), |planes| planes.roll())?;
@@ -122,7 +121,7 @@ struct RowsRoll {
 
 impl RowsRoll {
     /// The roll of an array, not empty and borrowed exclusively, all elements of which are at these offsets from
-    /// `data`: a position of each of `axes`, and one of the row.
+    /// `data`: a position of each of `axes`, and one of the row (of which an element may be several of the array's).
     fn new(data: *mut u8, axes: SmallVec<[RolledAxis; 6]>, row: StridedRow) -> Result<Self> {
         let size = row.size;
         let roll = Roll { data, axes, row };
@@ -200,6 +199,20 @@ struct StridedRow {
 }
 
 impl StridedRow {
+    /// Takes the row from the innermost of these axes of elements of `size` bytes. Short rows with gaps between them
+    /// that are rolled along the axis outside them are its elements.
+    fn of(axes: &mut SmallVec<[RolledAxis; 6]>, size: usize) -> Option<Self> {
+        /// Most bytes of such a row.
+        const ELEMENT_MAX: usize = threshold(512, 24);
+        let row = axes.pop()?;
+        let bytes = row.len.saturating_mul(size);
+        let whole = row.shift == 0 && row.to_stride == size as isize && bytes <= ELEMENT_MAX;
+        let around = axes.last().copied().filter(|axis| whole && axis.shift != 0);
+        axes.truncate(axes.len() - usize::from(around.is_some()));
+        let (row, size) = around.map_or((row, size), |axis| (axis, bytes));
+        Some(StridedRow { len: row.len, shift: row.shift, stride: row.to_stride, size })
+    }
+
     /// The number of elements of the shorter of the two runs that change places.
     fn shorter_run(&self) -> usize {
         self.shift.min(self.len - self.shift)

@@ -10,9 +10,14 @@ macro_rules! by_size {
         match $size {
             1 => $function::<1> $arguments,
             2 => $function::<2> $arguments,
+            3 => $function::<3> $arguments,
             4 => $function::<4> $arguments,
+            6 => $function::<6> $arguments,
             8 => $function::<8> $arguments,
+            12 => $function::<12> $arguments,
             16 => $function::<16> $arguments,
+            24 => $function::<24> $arguments,
+            32 => $function::<32> $arguments,
             _ => $function::<0> $arguments,
         }
     };
