@@ -26,7 +26,7 @@ impl Steps {
     pub(super) const ONCE: Self = Steps { len: 1, selected: 0, listed: 0 };
 
     #[inline]
-    fn of(level: &Loop) -> Self {
+    pub(super) fn of(level: &Loop) -> Self {
         Steps { len: level.len, selected: level.step.selected, listed: level.step.listed }
     }
 }
