@@ -68,10 +68,11 @@ fn array_lies_across(loops: &[Loop], array: Copied) -> bool {
     step(last) >= line && around.iter().any(near)
 }
 
+/// The fewest entries that are copied as they lie across their order.
+const FEWEST: usize = threshold(4 << 10, 20);
+
 /// Whether the loops of a walk are all entries of indices or updates that lie across their order.
 pub(super) fn any_lies_across(walk: &Walk) -> bool {
-    /// The fewest entries that are copied.
-    const FEWEST: usize = threshold(4 << 10, 20);
     walk.loops.len() > 1
         && walk.components.len() == 1
         && walk.loops.iter().all(|level| level.entries && level.step.indices != 0)
@@ -126,7 +127,7 @@ impl Contiguous {
     /// `None` for others, and where [`of`](Self::of) makes none. Each index selects elements of `size` bytes.
     pub(super) fn of_indices(walk: &mut Walk, indices: &Indices<'_>, size: usize) -> Option<Self> {
         /// The fewest indices that are copied.
-        const FEWEST: usize = threshold(1 << 10, 20);
+        const MANY: usize = threshold(1 << 10, 20);
         if walk.components.len() > 1 || indices.positions().is_some() {
             return None;
         }
@@ -135,7 +136,25 @@ impl Contiguous {
         let count = iterations(&own);
         let row = (iterations(loops) / count.max(1)).saturating_mul(size);
         let most = most_bytes(&own, indices.size() as isize)?;
-        if count < FEWEST || !(1..=most).contains(&row) {
+        if count < MANY || !(1..=most).contains(&row) {
+            return None;
+        }
+        // SAFETY: the loops are over the axes of the indices, with their steps, which are plain integers.
+        #[allow(unsafe_code)]
+        let copy = unsafe { Self::of(loops, Copied::Indices, indices.start(), indices.size()) }?;
+        copy.redirect(loops);
+        merge(loops);
+        Some(copy)
+    }
+
+    /// A copy of indices of one number that lie across these loops over all of them, which run over it then; `None` of
+    /// others, and where [`of`](Self::of) makes none. A plan of 4M transposed ones is made in 25 -> 14.5 ms.
+    pub(super) fn of_transposed(
+        loops: &mut Loops,
+        indices: &Indices<'_>,
+        numbers: usize,
+    ) -> Option<Self> {
+        if numbers > 1 || !array_lies_across(loops, Copied::Indices) || iterations(loops) < FEWEST {
             return None;
         }
         // SAFETY: the loops are over the axes of the indices, with their steps, which are plain integers.

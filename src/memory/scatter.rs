@@ -13,7 +13,7 @@ use ndarray::{ArrayRef, Dimension};
 
 use super::combine::{self, Fold, Reducer};
 use super::copied::{Contiguous, any_lies_across};
-use super::copy::{Clones, Copier, Way};
+use super::copy::{Clones, Copier, Way, is_plain};
 use super::few::{Few, Named};
 use super::indexed::Run;
 use super::indices::Indices;
@@ -41,8 +41,8 @@ enum How<'a> {
     Overwrite(Copier),
     /// The two are reduced.
     Reduce(Reducer),
-    /// A function of the caller's changes it.
-    Fold(&'a dyn Kernel),
+    /// A function of the caller's changes it; whether updates are [plain](is_plain).
+    Fold(&'a dyn Kernel, bool),
 }
 
 impl<'a> Scattering<'a> {
@@ -99,7 +99,7 @@ impl<'a> Scattering<'a> {
         V: Dimension,
         F: Fn(&mut A, &U) + Sync,
     {
-        let how = How::Fold(fold);
+        let how = How::Fold(fold, is_plain::<U>());
         Scattering { target: StridedMut::of(target), updates: Strided::of(updates), indices, how }
     }
 
@@ -134,16 +134,21 @@ impl<'a> Scattering<'a> {
     /// Copies of indices and updates that lie across the loops of a walk, which run over them then, or as the
     /// indices lie if updates may come in any order.
     fn row_major_copies(&self, walk: &mut Walk) -> [Option<Contiguous>; 2] {
-        if !any_lies_across(walk) || self.indices.positions().is_some() {
+        if !any_lies_across(walk) {
             return [None, None];
         }
-        if self.how.takes_any_order(walk) {
+        // Positions of a plan lie in row-major order.
+        if self.indices.positions().is_none() && self.how.takes_any_order(walk) {
             walk.loops.sort_by_key(|level| std::cmp::Reverse(level.step.indices.unsigned_abs()));
             merge(&mut walk.loops);
             return [None, None];
         }
-        let plain = self.how.plain(self.updates.layout().size());
-        Contiguous::row_major(&mut walk.loops, self.indices, &self.updates, plain.is_some())
+        let plain = match self.how {
+            How::Overwrite(copier) => copier.plain().is_some(),
+            How::Reduce(_) => true,
+            How::Fold(_, plain) => plain,
+        };
+        Contiguous::row_major(&mut walk.loops, self.indices, &self.updates, plain)
     }
 
     /// Runs the scatter of these updates by these indices over a walk.
@@ -167,7 +172,7 @@ impl<'a> Scattering<'a> {
         let pass = Pass { scattering: self, indices: &indices, updates, policy };
         match self.how {
             How::Overwrite(copier) => Ok(pass.copy(walk, copier)?),
-            How::Fold(kernel) => Ok(pass.run(walk, &[kernel])?),
+            How::Fold(kernel, _) => Ok(pass.run(walk, &[kernel])?),
             How::Reduce(reducer) => pass.reduce(walk, reducer),
         }
     }
@@ -186,7 +191,7 @@ impl Scattering<'_> {
                 copy = copier.write(&few.row());
                 [None, Some(&copy)]
             }
-            How::Fold(kernel) => [None, Some(kernel)],
+            How::Fold(kernel, _) => [None, Some(kernel)],
             // Borrowed: a copy of all its fields at once would wait for their stores.
             How::Reduce(ref reducer) => {
                 in_target = reducer.in_target();
@@ -227,7 +232,7 @@ impl How<'_> {
         match *self {
             How::Overwrite(_) => one_value(),
             How::Reduce(reducer) => one_value() || reducer.takes_any_order(),
-            How::Fold(_) => false,
+            How::Fold(..) => false,
         }
     }
 
@@ -237,7 +242,7 @@ impl How<'_> {
         match self {
             How::Overwrite(copier) => copier.plain(),
             How::Reduce(_) => Some(size),
-            How::Fold(_) => None,
+            How::Fold(..) => None,
         }
     }
 
@@ -245,7 +250,7 @@ impl How<'_> {
     fn uses_order(&self) -> bool {
         match self {
             How::Reduce(reducer) => reducer.uses_order(),
-            How::Overwrite(_) | How::Fold(_) => false,
+            How::Overwrite(_) | How::Fold(..) => false,
         }
     }
 }

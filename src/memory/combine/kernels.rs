@@ -244,7 +244,7 @@ macro_rules! run {
 
 /// The kernel that replaces each target by `$combine` of it and its update, each index being
 /// resolved just before it is used: for single elements whose size in bytes matches `$sizes`. Other
-/// sizes and differences are not worth functions of their own.
+/// sizes are not worth functions of their own.
 macro_rules! singly {
     ($sizes:pat, $element:ty, $waits:expr, $combine:expr) => {{
         #[allow(unsafe_code)]
@@ -269,7 +269,8 @@ pub(in crate::memory) fn in_target<A: Arithmetic>(reduction: Reduction) -> Optio
     const WAITS: Option<[usize; 2]> = Some([19, 20]);
     // A sum or product of integers takes few cycles, so that waiting for the one before costs next to nothing.
     let waits = WAITS.filter(|_| !A::ANY_ORDER);
-    let (mut planned, mut single) = (None, None);
+    let mut planned = None;
+    let single;
     let run: TileFn = match reduction {
         Reduction::Min => {
             single = singly!(1 | 2 | 4 | 8, A, WAITS, A::least_alone);
@@ -285,7 +286,10 @@ pub(in crate::memory) fn in_target<A: Arithmetic>(reduction: Reduction) -> Optio
             single = singly!(1 | 2 | 4 | 8 | 16, A::Ring, waits, A::add);
             run!(A::Ring, A::add)
         }
-        Reduction::Sub => run!(A::Ring, A::sub),
+        Reduction::Sub => {
+            single = singly!(1 | 2 | 4 | 8, A::Ring, waits, A::sub);
+            run!(A::Ring, A::sub)
+        }
         Reduction::Prod => {
             single = singly!(1 | 2 | 4 | 8, A::Ring, waits, A::mul);
             run!(A::Ring, A::mul)

@@ -159,9 +159,6 @@ impl Blocks {
         order: Order,
         parts: fn(Cost) -> usize,
     ) -> Option<Self> {
-        if indices.positions().is_some() {
-            return None;
-        }
         let (loops, along) = across(walk, order)?;
         let mut lens = lens(&loops, along, &walk.components[0]);
         let parts = parts(Cost::of_near(iterations(&loops)).times(2));

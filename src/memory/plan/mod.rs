@@ -15,6 +15,7 @@ pub(super) use listing::Listing;
 
 use super::alloc::{expect_large_writes, repeated, reserved, to_vec};
 use super::buffer::{Buffer, Slot};
+use super::copied::Contiguous;
 use super::indices::{Along, CHUNK, Indices, NOWHERE, TUPLES};
 use super::refused::{Failure, Refusal, Refused};
 use super::walk::{Component, Cursor, Loop, Loops, Offsets, merge};
@@ -345,6 +346,8 @@ impl Reader<'_> {
             })
             .collect();
         merge(&mut loops);
+        let copy = Contiguous::of_transposed(&mut loops, &self.indices, self.lens.len());
+        let indices = copy.as_ref().map_or(self.indices, |copy| copy.indices(&self.indices));
         let mut positions = allocate(count.saturating_mul(self.lens.len()))?;
         let mut gaps = false;
         for (number, (&len, positions)) in
@@ -352,7 +355,7 @@ impl Reader<'_> {
         {
             let at = if self.axes < layout.shape().len() { layout.stride(self.axes) } else { 0 };
             let component = Component { len, step: 1, at: at.wrapping_mul(number as isize) };
-            gaps |= self.number(&loops, component, positions)?;
+            gaps |= self.number((&indices, &loops), component, positions)?;
         }
         let mut axes: SmallVec<[usize; 4]> = (1..=self.axes).collect();
         axes.push(0);
@@ -365,10 +368,10 @@ impl Reader<'_> {
         Ok((array, gaps))
     }
 
-    /// Reads one number of each index. Returns whether some indices select nothing.
+    /// Reads one number of each of these indices, over which the loops are. Returns whether some indices select nothing.
     fn number<P: Position>(
         &self,
-        loops: &Loops,
+        (indices, loops): (&Indices<'_>, &Loops),
         component: Component,
         positions: &mut [P],
     ) -> Result<bool, Refused> {
@@ -387,14 +390,14 @@ impl Reader<'_> {
             let mut done = 0;
             while done < share.len() && !(refuse && outside.is_set()) {
                 let (at, count) = cursor.take((share.len() - done).min(CHUNK));
-                let lane = self.indices.lane(at.indices, step);
+                let lane = indices.lane(at.indices, step);
                 offsets.clear();
-                // SAFETY: the loops are over axes of the indices' own array, with its strides, so
-                // all indices of the lane are elements of it; `resolve` writes every slot.
+                // SAFETY: the loops are over axes of the indices' own array, with its strides, or over all of a copy
+                // (`positions`), so all indices of the lane are elements of it; `resolve` writes every slot.
                 #[allow(unsafe_code)]
                 let inside = unsafe {
                     offsets.extend(count, |slots| {
-                        self.indices.resolve(lane, &component, self.policy, slots)
+                        indices.resolve(lane, &component, self.policy, slots)
                     })
                 };
                 if !inside {
