@@ -2,7 +2,8 @@
 //! memory, in cache lines that other iterations share and that do not stay cached until then.
 //!
 //! - [`Panels`]: lanes of the selected array, packed side by side (`panels.rs`).
-//! - [`Blocks`]: indices that lie across both other arrays, packed as these lie (`blocks.rs`).
+//! - [`Blocks`]: indices, or the output of a gather, that lie across both other arrays, packed as these lie
+//!   (`blocks.rs`).
 
 mod blocks;
 mod panels;
@@ -20,7 +21,7 @@ use crate::parallel;
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Packed {
     Lanes(Panels),
-    Indices(Blocks),
+    Blocks(Blocks),
 }
 
 impl Packed {
@@ -38,7 +39,7 @@ impl Packed {
         }
         match plain.and_then(|size| Panels::of(walk, size)) {
             Some(panels) => Some(Packed::Lanes(panels)),
-            None => Blocks::of(walk, indices, order, parallel::parts_at_once).map(Packed::Indices),
+            None => Blocks::of(walk, indices, order, parallel::parts_at_once).map(Packed::Blocks),
         }
     }
 
@@ -55,7 +56,7 @@ impl Packed {
         unsafe {
             match self {
                 Packed::Lanes(panels) => panels.run(run, writes),
-                Packed::Indices(blocks) => blocks.run(run),
+                Packed::Blocks(blocks) => blocks.run(run),
             }
         }
     }

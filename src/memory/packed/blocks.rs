@@ -1,13 +1,17 @@
-//! Indices that lie across the other arrays, packed block by block in the order of these.
+//! Indices, or the output of a gather, that lie across the other arrays, packed block by block in the order of these.
 //!
 //! ```text
 //! for block of 32 rows, 256 columns
 //!   buffer[i, j] = indices[i, j]                       of indices that lie transposed
 //!   gather, or scatter, by the indices in the buffer
+//!
+//! for block of 32 rows, 256 columns
+//!   gather to the buffer                               of an output that lies transposed
+//!   output[i, j] = buffer[i, j]
 //! ```
 //!
-//! Where each element has an index of its own, and the indices of a list lie in a cache line each, which the
-//! next lists share, a block uses each line once, and kernels read contiguous indices.
+//! Where each element has an index of its own, and the indices, or outputs, of a list lie in a cache line each, which
+//! the next lists share, a block uses each line once, and kernels read contiguous indices, or write contiguous outputs.
 
 use smallvec::SmallVec;
 
@@ -30,16 +34,43 @@ pub(in crate::memory) const FEWEST: usize = threshold(4 << 10, 20);
 /// The fewest lists that share cache lines, and so many that they share several lines.
 const LISTS: [usize; 2] = [threshold(8, 2), threshold(32, 3)];
 
+/// The array that is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Array {
+    Indices,
+    /// The listed array of a gather.
+    Output,
+}
+
+impl Array {
+    /// The distance in bytes between iterations of a loop in this array.
+    fn step(self, level: &Loop) -> usize {
+        match self {
+            Array::Indices => level.step.indices.unsigned_abs(),
+            Array::Output => level.step.listed.unsigned_abs(),
+        }
+    }
+
+    /// The array whose order the packed one takes.
+    fn other(self) -> Self {
+        match self {
+            Array::Indices => Array::Output,
+            Array::Output => Array::Indices,
+        }
+    }
+}
+
 /// A number for each loop of a walk.
 type Numbers = SmallVec<[usize; 6]>;
 
 /// The blocks of a walk, and a buffer for each part of them that runs at the same time.
 ///
 /// Invariant: `loops` are those of the walk, of which a block has at most `lens` iterations; a buffer has room
-/// for the indices of as many. `around` and `numbers` have all of `loops`, those over entries innermost; of a scatter,
+/// for as many elements of the packed array. `around` and `numbers` have all of `loops`, those over entries innermost; of a scatter,
 /// none of these is among those whose iterations make the `units`.
 pub(in crate::memory) struct Blocks {
-    /// The loops of the walk, as the listed array lies.
+    packed: Array,
+    /// The loops of the walk, as the other of indices and listed array lies.
     loops: Loops,
     lens: Numbers,
     /// The loops over blocks, outermost first, and the number of each in `loops`.
@@ -51,39 +82,38 @@ pub(in crate::memory) struct Blocks {
     buffers: WorkMemory,
 }
 
-/// The loops of a walk as the listed array lies, and the number of that along which the indices lie;
-/// `None` unless each element has an index of its own, and the indices lie across the other arrays, in
-/// many lines.
-fn across(walk: &Walk, order: Order) -> Option<(Loops, usize)> {
+/// The loops of a walk as the [other](Array::other) array lies, and the number of that along which this one lies;
+/// `None` unless each element has an index of its own, and this array lies across the other arrays, in many lines.
+fn across(walk: &Walk, array: Array, order: Order) -> Option<(Loops, usize)> {
     /// The fewest lines of indices that are used in turn: 16 of each of 65,536 lists take 0.8 times as long
     /// in chunks, 32 take 1.5 times as long.
     const LINES: usize = threshold(32, 4);
     let [axis] = &walk.components[..] else { return None };
-    let indices = |level: &Loop| level.step.indices.unsigned_abs();
-    let listed = |level: &Loop| level.step.listed.unsigned_abs();
+    let packed = |level: &Loop| array.step(level);
+    let other = |level: &Loop| array.other().step(level);
     let selected = |level: &Loop| match level.entries {
         true => axis.step.unsigned_abs(),
         false => level.step.selected.unsigned_abs(),
     };
-    let own = walk.loops.iter().all(|level| indices(level) > 0);
+    let own = walk.loops.iter().all(|level| Array::Indices.step(level) > 0);
     // In a scatter, the order of several loops over entries must not change.
     let one = !order.scatters() || walk.loops.iter().filter(|level| level.entries).count() == 1;
     if !(own && one) {
         return None;
     }
     let mut loops = walk.loops.clone();
-    loops.sort_by_key(|level| std::cmp::Reverse(listed(level)));
+    loops.sort_by_key(|level| std::cmp::Reverse(other(level)));
     // A few loops nearer than this one are in its blocks, too.
     let many = |at: &usize| loops[*at].len >= LISTS[0];
-    let along = (0..loops.len()).filter(many).min_by_key(|&at| indices(&loops[at]))?;
+    let along = (0..loops.len()).filter(many).min_by_key(|&at| packed(&loops[at]))?;
     let (lists, inside) = loops[along..].split_first()?;
     let far = |level: &Loop| level.entries || selected(level) >= LINE;
     let lies_along =
-        |level: &Loop| (level.entries || selected(level) < LINE) && listed(level) < LINE;
-    let apart = indices(lists) < LINE
+        |level: &Loop| (level.entries || selected(level) < LINE) && other(level) < LINE;
+    let apart = packed(lists) < LINE
         && far(lists)
-        && listed(lists) >= LINE
-        && inside.iter().any(|level| lies_along(level) && indices(level) >= LINE);
+        && other(lists) >= LINE
+        && inside.iter().any(|level| lies_along(level) && packed(level) >= LINE);
     let many = iterations(&loops) >= FEWEST && iterations(inside) >= LINES;
     (apart && many).then_some((loops, along))
 }
@@ -106,12 +136,12 @@ fn lists(loops: &[Loop], along: usize, axis: &Component) -> usize {
     BLOCK / columns.clamp(COLUMNS, BLOCK / most)
 }
 
-/// How many iterations of each loop a block has, at most. Of the loops along which indices lie nearer than
+/// How many iterations of each loop a block has, at most. Of the loops along which the packed array lies nearer than
 /// along that of the lists, it has as many as there is room for.
-fn lens(loops: &[Loop], along: usize, axis: &Component) -> Numbers {
+fn lens(loops: &[Loop], array: Array, along: usize, axis: &Component) -> Numbers {
     let mut lens = Numbers::from_elem(1, loops.len());
-    let step = loops[along].step.indices.unsigned_abs();
-    let nearer = |level: &Loop| level.step.indices.unsigned_abs() < step;
+    let step = array.step(&loops[along]);
+    let nearer = |level: &Loop| array.step(level) < step;
     let (near, rest): (Numbers, Numbers) = (0..loops.len())
         .rev()
         .filter(|&number| number != along)
@@ -159,8 +189,15 @@ impl Blocks {
         order: Order,
         parts: fn(Cost) -> usize,
     ) -> Option<Self> {
-        let (loops, along) = across(walk, order)?;
-        let mut lens = lens(&loops, along, &walk.components[0]);
+        let output = match order {
+            Order::Listed(plain) if plain > 0 => Some(plain),
+            _ => None,
+        };
+        let sizes = [(Array::Indices, Some(indices.size())), (Array::Output, output)];
+        let (packed, size, (loops, along)) = sizes
+            .into_iter()
+            .find_map(|(array, size)| Some((array, size?, across(walk, array, order)?)))?;
+        let mut lens = lens(&loops, packed, along, &walk.components[0]);
         let parts = parts(Cost::of_near(iterations(&loops)).times(2));
         let units = divide(&loops, &mut lens, parts, order);
         if units < parts / 2 {
@@ -176,16 +213,16 @@ impl Blocks {
             Loop { len: level.len.div_ceil(len), step, ..level }
         });
         let around: Loops = around.collect();
-        let bytes = (lens.iter().product::<usize>() * indices.size()).next_multiple_of(LINE);
+        let bytes = (lens.iter().product::<usize>() * size).next_multiple_of(LINE);
         let buffers = WorkMemory::new(parts.min(units), bytes).ok()?;
-        Some(Blocks { loops, lens, around, numbers, units, order, buffers })
+        Some(Blocks { packed, loops, lens, around, numbers, units, order, buffers })
     }
 
     /// Runs the walk that these blocks were made from, block by block.
     ///
     /// # Safety
     /// The invariant of [`Run`] holds for `run`, whose walk and indices are those from which the blocks
-    /// were made, and whose kernel is for single elements. If the kernel writes the selected array, that
+    /// were made, and whose kernel is for single elements, which are plain if the output is packed. If the kernel writes the selected array, that
     /// is borrowed exclusively, otherwise the listed array is.
     #[allow(unsafe_code)]
     pub(in crate::memory) unsafe fn run(&self, run: &Run<'_>) {
@@ -205,7 +242,7 @@ impl Blocks {
                     Some(same) => made[0].insert(same),
                     None => made[0].insert(self.block(lens, run)),
                 };
-                // SAFETY: the caller's promise. The buffer has room for the indices of the block (invariant)
+                // SAFETY: the caller's promise. The buffer has room for what is packed of the block (invariant)
                 // and is this part's alone; no two blocks have an iteration in common, and those of several
                 // parts of a scatter are of loops that select different elements.
                 unsafe { block.run(run, buffer, at) };
@@ -227,25 +264,36 @@ impl Blocks {
 
     /// The loops over a block with so many iterations of each loop.
     fn block(&self, lens: Numbers, run: &Run<'_>) -> Block {
-        let size = run.indices.map_or(0, Indices::size);
+        let size = match self.packed {
+            Array::Indices => run.indices.map_or(0, Indices::size),
+            Array::Output => run.size,
+        };
         let (mut pack, mut select, mut step) = (Loops::new(), Loops::new(), size as isize);
         for (level, &len) in self.loops.iter().zip(&lens).rev().filter(|(_, len)| **len > 1) {
-            let copied = Offsets { selected: level.step.indices, indices: 0, listed: step };
+            let Offsets { indices, listed, .. } = level.step;
+            let (copied, by_buffer) = match self.packed {
+                Array::Indices => ([indices, step], Offsets { indices: step, ..level.step }),
+                Array::Output => ([step, listed], Offsets { listed: step, ..level.step }),
+            };
+            let copied = Offsets { selected: copied[0], indices: 0, listed: copied[1] };
             pack.insert(0, Loop { len, step: copied, entries: false });
-            select.insert(0, Loop { len, step: Offsets { indices: step, ..level.step }, ..*level });
+            select.insert(0, Loop { len, step: by_buffer, ..*level });
             step *= len as isize;
         }
         let select = Walk::new(select, run.walk.components.clone(), self.order).block_of(run.walk);
-        Block { pack: Walk::new(pack, Components::new(), Order::Listed(size)), select, lens }
+        let pack = Walk::new(pack, Components::new(), Order::Listed(size));
+        Block { packed: self.packed, pack, select, lens }
     }
 }
 
 /// The loops over a block.
 struct Block {
+    packed: Array,
     lens: Numbers,
-    /// Over its indices in their array (selected) and in the buffer (listed).
+    /// Over its indices in their array (selected) and in the buffer (listed); or over its output in the buffer
+    /// (selected) and in its array (listed).
     pack: Walk,
-    /// Over its elements, by the indices in the buffer.
+    /// Over its elements, by the indices in the buffer, or to the buffer.
     select: Walk,
 }
 
@@ -253,9 +301,44 @@ impl Block {
     /// Runs the block that begins at these offsets.
     ///
     /// # Safety
-    /// That of [`Blocks::run`]; `buffer` can be written and read where the block's indices are in it.
+    /// That of [`Blocks::run`]; `buffer` can be written and read where the block's indices or output are in it.
     #[allow(unsafe_code)]
     unsafe fn run(&self, run: &Run<'_>, buffer: *mut u8, at: Offsets) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.packed {
+                Array::Indices => self.by_packed(run, buffer, at),
+                Array::Output => self.to_packed(run, buffer, at),
+            }
+        }
+    }
+
+    /// Gathers to the buffer, and copies that to the output.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run).
+    #[allow(unsafe_code)]
+    unsafe fn to_packed(&self, run: &Run<'_>, buffer: *mut u8, at: Offsets) {
+        let select = self.select.clone().moved(Offsets { listed: 0, ..at });
+        // SAFETY: the loops are those of the run over these iterations; in the buffer they are over as
+        // many elements, all of which have been written when it is read, unless an index was refused.
+        unsafe {
+            for walk in select.with_rest() {
+                Run { walk, listed: buffer, ..*run }.run(Cut::NONE);
+            }
+            if !run.refusal.is_set() {
+                let output = run.listed.wrapping_offset(at.listed);
+                copy_plain(&self.pack, run.size, buffer, output, 1);
+            }
+        }
+    }
+
+    /// Packs the indices, and gathers or scatters by them.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run).
+    #[allow(unsafe_code)]
+    unsafe fn by_packed(&self, run: &Run<'_>, buffer: *mut u8, at: Offsets) {
         let Some(indices) = run.indices else { return };
         let (size, len) = (indices.size(), [self.lens.iter().product()]);
         let start = indices.start().wrapping_offset(at.indices).cast_mut();
