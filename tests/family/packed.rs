@@ -1,12 +1,13 @@
 //! Single elements by indices that lie transposed, where data and results do not, and are packed block
-//! by block: against the formula.
+//! by block, and to results that do: against the formula.
 
 use ndarray::{ArrayD, Axis, Dimension as _};
 use opkernels::{Error, OutOfBounds, Reduction};
 
 use crate::common::oracle::{self, Kind, Reducing};
 use crate::common::{
-    Index, Numbers, Reduce, Value, array_of, assert_same, calls, here_and_on_pools, settled,
+    Index, Numbers, Reduce, Value, array_of, assert_same, calls, here_and_on_pools, plan_of,
+    settled,
 };
 
 /// The shape of the data, the axis and the number of indices along it.
@@ -64,10 +65,17 @@ fn gathered<A: Value, I: Index>((shape, axis, count): Size, modes: &[OutOfBounds
         let wild = !matches!(mode, OutOfBounds::Error);
         let indices = indices_of::<I>(&with_len(shape, axis, count), shape[axis], wild);
         let expected = oracle::read(kind, &data, &I::to_wide(&indices), mode).unwrap();
-        let indices = across(&indices, wild);
+        let indices_across = across(&indices, wild);
+        let data_across = across(&data, wild);
         here_and_on_pools(|| {
-            let output = calls::read(kind, &data.view(), &indices, mode.clone());
+            let output = calls::read(kind, &data.view(), &indices_across, mode.clone());
             assert_same(&output.unwrap(), &expected);
+            let output = calls::read(kind, &data_across.view(), &indices_across, mode.clone());
+            assert_same(&output.unwrap(), &expected);
+            let mut output = across(&array_of(expected.shape(), 2), wild);
+            let out = &mut output.view_mut();
+            calls::read_into(kind, &data.view(), &indices, mode.clone(), out).unwrap();
+            assert_same(&output, &expected);
         });
     }
 }
@@ -94,8 +102,14 @@ fn gathers_of_a_list() {
         let expected = oracle::read(kind, &data, &i64::to_wide(&indices), &OutOfBounds::Error);
         let expected = expected.unwrap();
         here_and_on_pools(|| {
-            let output = calls::read_plainly(kind, &data.view(), &across(&indices, false));
+            let indices = across(&indices, false);
+            let output = calls::read_plainly(kind, &data.view(), &indices);
             assert_same(&output.unwrap(), &expected);
+            let plan = plan_of(kind, &[len], &indices.view(), OutOfBounds::Error).unwrap();
+            let mut output = across(&array_of(&shape, 2), false);
+            let (plan, out) = (plan.unwrap(), &mut output.view_mut());
+            calls::read_into(kind, &data.view(), &plan, OutOfBounds::Error, out).unwrap();
+            assert_same(&output, &expected);
         });
     }
 }
@@ -161,6 +175,8 @@ fn scattered_into_a_list<A: Reduce, I: Index>(reductions: &[Reduction]) {
                 let expected = settled(reduction, &expected);
                 for indices in [&indices, &across(&indices, wild)] {
                     calls::assert_reduced(kind, &data, indices, &updates, &how, &expected);
+                    let plan = plan_of(kind, &[len], &indices.view(), mode).unwrap().unwrap();
+                    calls::assert_reduced(kind, &data, &plan, &updates, &how, &expected);
                 }
             }
         }
@@ -173,6 +189,35 @@ fn scatters_into_a_list() {
     scattered_into_a_list::<f32, i64>(&[None, Sum, Mean]);
     scattered_into_a_list::<i16, u8>(&[Prod, Mean]);
     scattered_into_a_list::<f64, i32>(&[Max]);
+}
+
+/// Folds see the updates of a target in row-major order of the indices, however these and the updates lie.
+#[test]
+fn folds_into_a_list() {
+    let kind = Kind::Slices { axis: 0, batch_dims: 0 };
+    let (shape, len) = ([40, 600], 50);
+    let indices = indices_of::<i64>(&shape, len, false);
+    let updates: ArrayD<u32> = array_of(&shape, 3);
+    let fold = |hash: &mut u64, update: &u32| {
+        *hash = hash.wrapping_mul(31).wrapping_add(u64::from(*update));
+    };
+    let mut expected = ArrayD::<u64>::zeros(&[len][..]);
+    for (&index, update) in indices.iter().zip(&updates) {
+        fold(&mut expected[[index.rem_euclid(len as i64) as usize]], update);
+    }
+    for indices in [indices.clone(), across(&indices, false), across(&indices, true)] {
+        for updates in [updates.clone(), across(&updates, false)] {
+            let mut target = ArrayD::zeros(&[len][..]);
+            let (view, refuse) = (&mut target.view_mut(), OutOfBounds::Error);
+            calls::fold(kind, view, &indices, &updates.view(), refuse, fold).unwrap();
+            assert_eq!(target, expected);
+            let plan = plan_of(kind, &[len], &indices.view(), refuse).unwrap().unwrap();
+            let mut target = ArrayD::zeros(&[len][..]);
+            let view = &mut target.view_mut();
+            calls::fold(kind, view, &plan, &updates.view(), refuse, fold).unwrap();
+            assert_eq!(target, expected);
+        }
+    }
 }
 
 /// An index out of bounds anywhere leaves target and output untouched, and is named.
