@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Part, Run};
 use crate::index::Policy;
-use crate::memory::indices::elements::{Action, BLOCK, Beside, Elements, Prefetch, Single};
+use crate::memory::indices::elements::{Action, Beside, Elements, Prefetch, Single};
 use crate::memory::indices::repeated::{LARGEST, Repeated};
 use crate::memory::indices::short_runs::{Joined, ShortRuns};
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
@@ -150,7 +150,7 @@ impl Run<'_> {
         // fits (`is_repeated`).
         #[allow(unsafe_code)]
         let repeated = is_repeated(single, nest).then(|| unsafe {
-            Repeated::<BLOCK>::of(self.listed.wrapping_offset(base.listed), single.size, BLOCK)
+            Repeated::of(self.listed.wrapping_offset(base.listed), single.size)
         });
         let mut elements = self.all_elements(indices, self.prefetch(nest, joined));
         elements.beside = match &short_runs {

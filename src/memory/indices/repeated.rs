@@ -2,28 +2,30 @@
 
 use std::mem::MaybeUninit;
 
-/// Up to `MOST` copies of one value, the update of all indices: kernels that read a list of updates
+use super::elements::BLOCK;
+
+/// [`BLOCK`] copies of one value, the update of all indices: kernels that read a list of updates
 /// need no other loop for it.
 #[derive(Debug)]
-pub(in crate::memory) struct Repeated<const MOST: usize> {
-    copies: [MaybeUninit<u128>; MOST],
+pub(in crate::memory) struct Repeated {
+    copies: [MaybeUninit<u128>; BLOCK],
 }
 
 /// Most bytes of a value.
 pub(in crate::memory) const LARGEST: usize = size_of::<u128>();
 
-impl<const MOST: usize> Repeated<MOST> {
-    /// `count` copies of a value of `size` bytes, but no more than `MOST`.
+impl Repeated {
+    /// Copies of a value of `size` bytes.
     ///
     /// # Safety
     /// `size` bytes can be read at `value`; `size` is 1 to [`LARGEST`].
     #[allow(unsafe_code)]
-    pub(in crate::memory) unsafe fn of(value: *const u8, size: usize, count: usize) -> Self {
-        let all = size * count.clamp(1, MOST);
-        let mut copies = [MaybeUninit::uninit(); MOST];
+    pub(in crate::memory) unsafe fn of(value: *const u8, size: usize) -> Self {
+        let all = size * BLOCK;
+        let mut copies = [MaybeUninit::uninit(); BLOCK];
         let (first, mut len) = (copies.as_mut_ptr().cast::<u8>(), size);
         // SAFETY: the caller's promise; the first `len` bytes are copies of the value, and no more
-        // than `MOST` copies are made, each of no more bytes than an item of `copies` (`LARGEST`).
+        // than `BLOCK` copies are made, each of no more bytes than an item of `copies` (`LARGEST`).
         unsafe {
             first.copy_from_nonoverlapping(value, size);
             while len < all {

@@ -2,7 +2,8 @@
 //!
 //! The innermost axis, once axes are merged, is the row. Short rows, and tiny planes of them, are
 //! rolled first, many at once by way of a buffer (`planes.rs`); the axes outside move longer rows
-//! then. Their shifts permute rows; a row's own shift rotates it on the way. The cycles of a
+//! then. Short rows with gaps between them are the elements of a longer row, along the axis outside them.
+//! Shifts outside rows permute these; a row's own shift rotates it on the way. The cycles of a
 //! permutation are disjoint: one row of a cycle is moved to a buffer, each position takes the row of
 //! its source position, and the last position takes the buffered row. So every row is read once and
 //! written once. A row too long for the buffer is rotated first, by swaps of blocks, and then
