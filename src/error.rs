@@ -28,7 +28,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The array does not have this axis.
-    #[error("axis {axis} is out of bounds for an array of rank {rank} ({})", AxisRange(*.rank))]
+    #[error("axis {axis} is out of bounds for an array of rank {rank} ({})", Range(*.rank, "it has no axis"))]
     AxisOutOfBounds {
         /// The axis as it was given.
         axis: i128,
@@ -40,7 +40,7 @@ pub enum Error {
     /// in row-major order of `indices`.
     #[error(
         "index {index}{} is out of bounds for axis {axis} of length {len} ({})",
-        Place(.position), IndexRange(*.len)
+        Place(.position), Range(*.len, "the axis is empty")
     )]
     IndexOutOfBounds {
         /// The index as it was given.
@@ -341,13 +341,14 @@ pub enum Error {
     },
 }
 
-struct AxisRange(usize);
+/// What an index may be along a length, or an axis of a rank; and what is said where that is 0.
+struct Range(usize, &'static str);
 
-impl fmt::Display for AxisRange {
+impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 => f.write_str("it has no axis"),
-            rank => write!(f, "expected -{rank}..={}", rank - 1),
+        match *self {
+            Range(0, nothing) => f.write_str(nothing),
+            Range(len, _) => write!(f, "expected -{len}..={}", len - 1),
         }
     }
 }
@@ -466,17 +467,6 @@ impl fmt::Display for Numbers {
         match self.0 {
             1 => f.write_str("indices of 1 number"),
             numbers => write!(f, "indices of {numbers} numbers"),
-        }
-    }
-}
-
-struct IndexRange(usize);
-
-impl fmt::Display for IndexRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 => f.write_str("the axis is empty"),
-            len => write!(f, "expected -{len}..={}", len - 1),
         }
     }
 }

@@ -108,7 +108,7 @@
 //!
 //! # Errors
 //!
-//! Everything returns a [`Result`], and nothing panics on bad input. An
+//! Every operation returns a [`Result`], and nothing panics on bad input. An
 //! operation that fails has written nothing: the target of an in-place call
 //! and the `out` of an `_into` call hold what they held before, unless `out` was
 //! not initialised. The [`Error`] names the value, its place and the allowed

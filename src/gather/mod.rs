@@ -148,7 +148,9 @@ pub trait GatherExt: AsArrayRef {
     ///
     /// # Errors
     /// Those of [`gather_with`](Self::gather_with), and
-    /// [`OutShapeMismatch`](crate::Error::OutShapeMismatch). On error `out`
+    /// [`OutShapeMismatch`](crate::Error::OutShapeMismatch). No result is allocated: only elements that
+    /// need dropping can be [too many](crate::Error::SizeOverflow) or [refused
+    /// memory](crate::Error::AllocationFailed), for the references to them. On error `out`
     /// holds what it held before, unless it was not initialised.
     ///
     /// # Examples

@@ -140,7 +140,9 @@ pub trait GatherNdExt: AsArrayRef {
     ///
     /// # Errors
     /// Those of [`gather_nd_with`](Self::gather_nd_with), and
-    /// [`OutShapeMismatch`](crate::Error::OutShapeMismatch). On error `out`
+    /// [`OutShapeMismatch`](crate::Error::OutShapeMismatch). No result is allocated: only elements that
+    /// need dropping can be [too many](crate::Error::SizeOverflow) or [refused
+    /// memory](crate::Error::AllocationFailed), for the references to them. On error `out`
     /// holds what it held before, unless it was not initialised.
     ///
     /// # Examples

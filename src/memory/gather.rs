@@ -6,7 +6,7 @@
 
 use super::copied::Contiguous;
 use super::copy::rows::are_large;
-use super::copy::stage::is_past;
+use super::copy::stage::streams_past_caches;
 use super::copy::{Copier, Transfer};
 use super::cpu::{LINE, is_long, is_streamed, of_caches};
 use super::few::{Few, Named};
@@ -148,7 +148,7 @@ pub(super) fn copy(
         && !(are_large(row, spread) && stays_cached(transfer, parts))
         && match selection {
             Some(_) => is_streamed(bytes),
-            None => is_past(bytes, transfer),
+            None => streams_past_caches(bytes, transfer),
         };
     let kernel = copier.gather(walk, streamed, transfer.fill);
     let refusal = Refusal::new();

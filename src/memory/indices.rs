@@ -2,7 +2,8 @@
 //!
 //! This module, and the loops that use single elements or tuples at once (`combine/apply.rs` and
 //! `combine/fold.rs`, `cpu/inside.rs` and `cpu/tuples.rs`), depend on the integer type of the
-//! indices: a few functions for each of the types. All other code sees offsets.
+//! indices: a few functions for each of the types. All other code sees offsets, copies indices as bytes
+//! (`copied.rs`, `packed/blocks.rs`), or reads the positions of a plan.
 
 pub(super) mod axis;
 pub(super) mod elements;

@@ -41,8 +41,8 @@ pub trait ScatterExt: AsArrayRef {
     /// [`IndexOutOfBounds`](crate::Error::IndexOutOfBounds) for an index
     /// outside `-len..=len - 1`;
     /// [`SizeOverflow`](crate::Error::SizeOverflow) and
-    /// [`AllocationFailed`](crate::Error::AllocationFailed) for a result that
-    /// memory cannot hold.
+    /// [`AllocationFailed`](crate::Error::AllocationFailed) for a result, or for
+    /// the work memory of a mean or of half precision, that memory cannot hold.
     ///
     /// # Examples
     /// ```

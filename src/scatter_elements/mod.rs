@@ -52,8 +52,8 @@ pub trait ScatterElementsExt: AsArrayRef {
     /// [`IndexOutOfBounds`](crate::Error::IndexOutOfBounds) for an index
     /// outside `-len..=len - 1`;
     /// [`SizeOverflow`](crate::Error::SizeOverflow) and
-    /// [`AllocationFailed`](crate::Error::AllocationFailed) for a result that
-    /// memory cannot hold.
+    /// [`AllocationFailed`](crate::Error::AllocationFailed) for a result, or for
+    /// the work memory of a mean or of half precision, that memory cannot hold.
     ///
     /// # Examples
     /// ```

@@ -44,8 +44,8 @@ pub trait ScatterNdExt: AsArrayRef {
     /// [`IndexOutOfBounds`](crate::Error::IndexOutOfBounds) for a number outside
     /// `-len..=len - 1` of its axis: the error names both;
     /// [`SizeOverflow`](crate::Error::SizeOverflow) and
-    /// [`AllocationFailed`](crate::Error::AllocationFailed) for a result that
-    /// memory cannot hold.
+    /// [`AllocationFailed`](crate::Error::AllocationFailed) for a result, or for
+    /// the work memory of a mean or of half precision, that memory cannot hold.
     ///
     /// # Examples
     /// ```

@@ -5,8 +5,8 @@
 //! - Plain types (numbers, `bool`, `char`) are copied as bytes, by kernels for each element size
 //!   that are compiled once, in this crate.
 //! - Other types without drop glue are cloned, by kernels that are generic over the type.
-//! - Of elements with drop glue only the addresses are copied. Safe code then clones the elements:
-//!   it owns, and drops, the clones that exist when a `clone` panics.
+//! - Of elements with drop glue, gathers and rolls copy only the addresses. Safe code then clones the elements:
+//!   it owns, and drops, the clones that exist when a `clone` panics. Scatters assign them one by one.
 
 mod clone;
 mod interleave;

@@ -17,7 +17,7 @@ const CAPACITY: usize = threshold(16 << 10, 256);
 /// Whether `bytes` contiguous bytes of a transfer's destination are best written by non-temporal
 /// stores. Not where its pages are not mapped yet: the system clears a page when it is first
 /// written to, which brings the page into the caches anyway.
-pub(in crate::memory) fn is_past(bytes: usize, transfer: &Transfer<'_, '_>) -> bool {
+pub(in crate::memory) fn streams_past_caches(bytes: usize, transfer: &Transfer<'_, '_>) -> bool {
     is_streamed(bytes) && !(transfer.fresh && is_unmapped(transfer.to.start(), bytes))
 }
 

@@ -25,7 +25,7 @@ use crate::parallel::{self, Cost};
 
 /// The positions that indices select along axes of known lengths.
 ///
-/// An axis along which the indices repeat is stored with length 1.
+/// Of indices of one number, an axis along which they repeat is stored with length 1.
 #[derive(Debug)]
 pub(crate) struct Positions {
     array: PositionArray,

@@ -114,7 +114,7 @@ fn are_streamed(
     let contiguous = outer_axes.last().is_none_or(|axis| axis.to_stride == row.len as isize);
     (contiguous || row.len > STAGED_ROW_MAX)
         && row.len >= STREAMED_ROW_MIN
-        && stage::is_past(bytes, transfer)
+        && stage::streams_past_caches(bytes, transfer)
 }
 
 /// Largest size in bytes of rows that are shuffled where the result fits in the caches. Longer

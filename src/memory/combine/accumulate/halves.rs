@@ -88,8 +88,8 @@ fn nearest_bf16(bits: u32) -> u16 {
     if nan { (bits >> 16) as u16 | 0x40 } else { nearest }
 }
 
-/// Rounds `f32` to `bf16`, to nearest, ties to even. A NaN keeps its bits if it is the NaN of its
-/// value, which widening made quiet.
+/// Rounds `f32` to `bf16`, to nearest, ties to even. A NaN whose value is
+/// unchanged keeps its bits, though widening made it quiet.
 ///
 /// # Safety
 /// `len` values can be read, and `len` elements read and written.
@@ -101,7 +101,7 @@ pub(super) unsafe fn narrow_bf16(values: *const u8, elements: *mut u8, len: usiz
             // SAFETY: the caller's promise.
             let (bits, held) = unsafe { (values.add(k).read(), elements.add(k).read()) };
             let new = nearest_bf16(bits);
-            // A NaN that changed only in that widening made it quiet keeps its bits.
+            // The value is unchanged but for the bit that widening set.
             let kept = (held & 0x7fff > 0x7f80) & (held | 0x40 == new);
             let new = if kept { held } else { new };
             // SAFETY: the caller's promise.

@@ -254,8 +254,8 @@ pub(in crate::memory) fn accumulate(accumulation: &Accumulation<'_>) -> Result<(
     SlotPlan { accumulation, accumulator, lanes, row, inside, rows }.run(updates)
 }
 
-/// Whether lanes are in small batches, each with indices of its own, and `elements` of updates and targets
-/// together: several then have slots at the same time, rather than lists or counts one by one.
+/// Whether lanes come in batches with indices of their own, each of so few `elements` (updates and targets) that
+/// several have slots at the same time, rather than lists or counts one by one.
 fn are_small_batches(lanes: &Loops, elements: usize) -> bool {
     const SMALL: usize = threshold(4 << 10, 24);
     elements < SMALL && !share_indices(lanes)
@@ -282,9 +282,8 @@ struct SlotPlan<'p> {
 
 /// How the lanes are cut into groups.
 struct Cuts {
-    /// Number of iterations of `SlotPlan::lanes`, and of their cuts in each of these: blocks of
-    /// `depth` iterations of `outer`, and bands of `width` lanes.
-    around: usize,
+    /// Numbers of cuts in each iteration of `SlotPlan::lanes`: blocks of `depth` iterations of `outer`, and bands of
+    /// `width` lanes.
     blocks: usize,
     bands: usize,
     outer: Loop,
@@ -315,9 +314,9 @@ impl SlotPlan<'_> {
     fn cut(&mut self, parts: usize, targets: usize, updates: usize) -> Cuts {
         let lane_bytes = targets.saturating_mul(self.accumulator.slot).max(1);
         let elements = targets.saturating_add(updates);
-        let mut around = iterations(&self.lanes);
-        let share = |len: usize, around: usize| len.div_ceil(parts.div_ceil(around.max(1)));
-        let at_once = parts.min(around.max(1));
+        let share =
+            |len: usize, around: &Loops| len.div_ceil(parts.div_ceil(iterations(around).max(1)));
+        let at_once = parts.min(iterations(&self.lanes).max(1));
         let (bytes, least) = match (self.inside, self.rows) {
             (true, true) => (self.alternating_slot_bytes(lane_bytes, at_once), MIN_LANES_IN_ROWS),
             (true, false) => (self.alternating_slot_bytes(lane_bytes, at_once), MIN_LANES),
@@ -330,10 +329,9 @@ impl SlotPlan<'_> {
         let beside = beside.filter(|at| joined(&self.lanes[*at])).map(|at| self.lanes.remove(at));
         let mut outer = beside.unwrap_or(Loop::ONCE);
         let nearest = outer.len;
-        around /= nearest;
         // How many iterations fit, whose slots lie between those of the nearest updates.
         let room = |most, bytes| if beside.is_some() { off_pages(most, bytes) } else { most };
-        let width = room(bytes / lane_bytes / nearest, lane_bytes).min(share(row, around));
+        let width = room(bytes / lane_bytes / nearest, lane_bytes).min(share(row, &self.lanes));
         let width = evenly(row, width, least);
         // Lanes whose updates share cache lines are in one group: sums of 4 `bf16` each into a
         // transposed 256 x 1 x 512, of columns a power of two apart, 3.9 -> 0.42 ms.
@@ -349,17 +347,17 @@ impl SlotPlan<'_> {
             if outer.len > 1 {
                 whole.push(outer);
             }
-            (outer, around) = (next, around / next.len);
+            outer = next;
             let inside = lane_bytes.saturating_mul(lanes);
             let most = room(separate_slot_bytes() / inside, inside / nearest);
             // A short row has a part of the cache lines of its targets, the next rows have the others.
             let shares = self.inside && outer.step.selected.unsigned_abs() < NEAR;
             let least = if shares { MIN_LANES.div_ceil(lanes) } else { 1 };
-            depth = evenly(outer.len, most.min(share(outer.len, around)), least);
+            depth = evenly(outer.len, most.min(share(outer.len, &self.lanes)), least);
             lanes *= depth;
         }
         let (blocks, bands) = (outer.len.div_ceil(depth), row.div_ceil(width));
-        Cuts { around, blocks, bands, outer, whole, depth, width, lanes }
+        Cuts { blocks, bands, outer, whole, depth, width, lanes }
     }
 
     /// The loop along which updates lie next to each other, if that is not `row`, and if a group of `lanes` lanes has
@@ -400,7 +398,7 @@ impl SlotPlan<'_> {
         let cost = cost.plus(Cost::of_bytes(targets.saturating_mul(lanes).saturating_mul(bytes)));
         let parts = self.parts(cost, targets);
         let cuts = self.cut(parts, targets, updates);
-        let groups = cuts.around * cuts.blocks * cuts.bands;
+        let groups = iterations(&self.lanes) * cuts.blocks * cuts.bands;
         // One group alone leaves the other threads to its updates.
         let within = if groups == 1 { parallel::parts(cost) } else { 1 };
         let parts = parts.min(groups);
