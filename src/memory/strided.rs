@@ -99,8 +99,8 @@ impl<'a> Layout<'a> {
         (self.repeats_from >= self.shape.len()).then_some(count.wrapping_mul(self.size))
     }
 
-    /// The axes before each of these `ends`, from the end before it on, as one [`Block`] each; `None` if the elements of one of
-    /// these blocks are not evenly spaced, or if the numbers do not ascend to that of all axes.
+    /// The axes before each of these `ends`, from the end before it on, as one [`Block`] each; `None` if the
+    /// elements of one are not evenly spaced, or if the numbers do not ascend to that of all axes.
     #[inline(always)]
     pub(super) fn blocks<const N: usize>(&self, ends: [usize; N]) -> Option<[Block; N]> {
         let (shape, strides) = (self.shape, self.strides);

@@ -66,8 +66,8 @@ type Numbers = SmallVec<[usize; 6]>;
 /// The blocks of a walk, and a buffer for each part of them that runs at the same time.
 ///
 /// Invariant: `loops` are those of the walk, of which a block has at most `lens` iterations; a buffer has room
-/// for as many elements of the packed array. `around` and `numbers` have all of `loops`, those over entries innermost; of a scatter,
-/// none of these is among those whose iterations make the `units`.
+/// for as many elements of the packed array. `around` and `numbers` have all of `loops`, those over entries
+/// innermost; of a scatter, none of these is among those whose iterations make the `units`.
 pub(in crate::memory) struct Blocks {
     packed: Array,
     /// The loops of the walk, as the other of indices and listed array lies.
@@ -222,8 +222,8 @@ impl Blocks {
     ///
     /// # Safety
     /// The invariant of [`Run`] holds for `run`, whose walk and indices are those from which the blocks
-    /// were made, and whose kernel is for single elements, which are plain if the output is packed. If the kernel writes the selected array, that
-    /// is borrowed exclusively, otherwise the listed array is.
+    /// were made, and whose kernel is for single elements, which are plain if the output is packed. If the
+    /// kernel writes the selected array, that is borrowed exclusively, otherwise the listed array is.
     #[allow(unsafe_code)]
     pub(in crate::memory) unsafe fn run(&self, run: &Run<'_>) {
         // The last loop's shorter block alternates with the others.
@@ -303,12 +303,12 @@ impl Block {
     /// # Safety
     /// That of [`Blocks::run`]; `buffer` can be written and read where the block's indices or output are in it.
     #[allow(unsafe_code)]
-    unsafe fn run(&self, run: &Run<'_>, buffer: *mut u8, at: Offsets) {
+    unsafe fn run(&mut self, run: &Run<'_>, buffer: *mut u8, at: Offsets) {
         // SAFETY: the caller's promise.
         unsafe {
             match self.packed {
-                Array::Indices => self.by_packed(run, buffer, at),
-                Array::Output => self.to_packed(run, buffer, at),
+                Array::Indices => self.indices_by_buffer(run, buffer, at),
+                Array::Output => self.output_by_buffer(run, buffer, at),
             }
         }
     }
@@ -318,12 +318,13 @@ impl Block {
     /// # Safety
     /// That of [`run`](Self::run).
     #[allow(unsafe_code)]
-    unsafe fn to_packed(&self, run: &Run<'_>, buffer: *mut u8, at: Offsets) {
-        let select = self.select.clone().moved(Offsets { listed: 0, ..at });
+    unsafe fn output_by_buffer(&mut self, run: &Run<'_>, buffer: *mut u8, at: Offsets) {
+        let from = Offsets { listed: 0, ..at };
+        self.select.move_by(from);
         // SAFETY: the loops are those of the run over these iterations; in the buffer they are over as
         // many elements, all of which have been written when it is read, unless an index was refused.
         unsafe {
-            for walk in select.with_rest() {
+            for walk in self.select.with_rest() {
                 Run { walk, listed: buffer, ..*run }.run(Cut::NONE);
             }
             if !run.refusal.is_set() {
@@ -331,6 +332,7 @@ impl Block {
                 copy_plain(&self.pack, run.size, buffer, output, 1);
             }
         }
+        self.select.move_by(Offsets::ZERO.before(1, from));
     }
 
     /// Packs the indices, and gathers or scatters by them.
@@ -338,7 +340,7 @@ impl Block {
     /// # Safety
     /// That of [`run`](Self::run).
     #[allow(unsafe_code)]
-    unsafe fn by_packed(&self, run: &Run<'_>, buffer: *mut u8, at: Offsets) {
+    unsafe fn indices_by_buffer(&self, run: &Run<'_>, buffer: *mut u8, at: Offsets) {
         let Some(indices) = run.indices else { return };
         let (size, len) = (indices.size(), [self.lens.iter().product()]);
         let start = indices.start().wrapping_offset(at.indices).cast_mut();

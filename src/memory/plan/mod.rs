@@ -368,7 +368,7 @@ impl Reader<'_> {
         Ok((array, gaps))
     }
 
-    /// Reads one number of each of these indices, over which the loops are. Returns whether some indices select nothing.
+    /// Reads one number of each of these indices, over which the loops are. Returns whether some select nothing.
     fn number<P: Position>(
         &self,
         (indices, loops): (&Indices<'_>, &Loops),

@@ -112,7 +112,7 @@ impl Offsets {
 
     /// These offsets minus `iterations` times `step`.
     #[inline(always)]
-    pub(super) fn before(self, iterations: usize, step: Offsets) -> Self {
+    pub(in crate::memory) fn before(self, iterations: usize, step: Offsets) -> Self {
         self.after(iterations.wrapping_neg(), step)
     }
 }

@@ -126,11 +126,16 @@ impl Walk {
 
     /// This walk with its rest, both moved by these offsets.
     pub(in crate::memory) fn moved(mut self, by: Offsets) -> Self {
+        self.move_by(by);
+        self
+    }
+
+    /// Moves this walk and its rest by these offsets.
+    pub(in crate::memory) fn move_by(&mut self, by: Offsets) {
         self.base = self.base.after(1, by);
         for rest in &mut self.rest {
             rest.base = rest.base.after(1, by);
         }
-        self
     }
 
     /// The loops that read no indices and run outside all loops that do, except

@@ -450,8 +450,8 @@ fn evenly(len: usize, most: usize, least: usize) -> usize {
 }
 
 /// The largest count from seven eighths of `most` to `most` of which `count * bytes` is not near a multiple of 4 KiB,
-/// since what lies so far apart shares few sets of a cache; else `most`. Products of 3 rows of 33,988 x 16 `f16` that lie
-/// transposed in the target 7.7 -> 3.4 ms (2021).
+/// since what lies so far apart shares few sets of a cache; else `most`. Products of 3 rows of 33,988 x 16 `f16` that
+/// lie transposed in the target 7.7 -> 3.4 ms (2021).
 fn off_pages(most: usize, bytes: usize) -> usize {
     const PAGE: usize = 4 << 10;
     let apart = |count: &usize| (256..PAGE - 256).contains(&(count.saturating_mul(bytes) % PAGE));
