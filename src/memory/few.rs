@@ -8,6 +8,14 @@
 //! indices  [batches,         entries, lanes, numbers]
 //! listed   [batches, around, entries, lanes, row]
 //! ```
+//!
+//! The rows of a window have gaps. With nothing else around the entries, the first axis of the rows is around them:
+//!
+//! ```text
+//! selected [batches, lens..,  around, row]
+//! indices  [batches, entries, numbers]
+//! listed   [batches, entries, around, row]
+//! ```
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -144,6 +152,44 @@ impl CallBlocks {
             CallBlocks { data_batches, batches, around, entries, lane, lanes, numbers, row };
         fit.then_some(blocks)
     }
+
+    /// The same where nothing is around the entries, but the rows that indices select have gaps, as in a window of
+    /// a volume: their first axis is around the entries. 3 slices of 3 x 3 of a volume 500 -> 120 ns, summed 620 -> 180.
+    #[inline(never)]
+    fn of_windows(
+        named: Named<'_>,
+        data: &Layout<'_>,
+        index: &Layout<'_>,
+        list: &Layout<'_>,
+    ) -> Option<Self> {
+        let Range { start, end } = *named.selected;
+        let before = named.batches;
+        if named.lanes || start != before || named.entries < before {
+            return None;
+        }
+        let [rank, index_rank, list_rank] = [data, index, list].map(|array| array.shape().len());
+        let behind = named.entries;
+        let [list_batches, list_entries, list_around, list_row] =
+            list.blocks([before, behind, behind.checked_add(1)?, list_rank])?;
+        let [index_batches, index_entries, numbers] = index.blocks([before, behind, index_rank])?;
+        let [data_batches, _, data_around, data_row] =
+            data.blocks([before, end, end.checked_add(1)?, rank])?;
+        let around = [data_around, list_around];
+        let batches = [index_batches, list_batches];
+        let entries = [index_entries, list_entries];
+        let row = [data_row, list_row];
+        let same = |[a, b]: [Block; 2]| a.len == b.len;
+        let fit = same(around)
+            && same(batches)
+            && same(entries)
+            && same(row)
+            && numbers.len == named.selected.len()
+            && covers(data, index, 0..before);
+        let (lane, lanes) = (Block::ONE, [Block::ONE; 2]);
+        let blocks =
+            CallBlocks { data_batches, batches, around, entries, lane, lanes, numbers, row };
+        fit.then_some(blocks)
+    }
 }
 
 impl<'a> Few<'a> {
@@ -162,7 +208,8 @@ impl<'a> Few<'a> {
         }
         let lens = data.shape().get(named.selected.clone())?;
         let CallBlocks { data_batches, batches, around, entries, lane, lanes, numbers, row } =
-            CallBlocks::of(named, data, index, list)?;
+            CallBlocks::of(named, data, index, list)
+                .or_else(|| CallBlocks::of_windows(named, data, index, list))?;
         let count = batches[0].len * entries[0].len * lane.len;
         let elements = (around[1].len * row[1].len).checked_mul(count)?;
         let few = (1..=BYTES).contains(&elements.checked_mul(list.size())?) && count <= ENTRIES;
