@@ -139,12 +139,11 @@ impl Contiguous {
         if count < MANY || !(1..=most).contains(&row) {
             return None;
         }
-        // SAFETY: the loops are over the axes of the indices, with their steps, which are plain integers.
+        // SAFETY: the loops are over the axes of the indices, with their steps.
         #[allow(unsafe_code)]
-        let copy = unsafe { Self::of(loops, Copied::Indices, indices.start(), indices.size()) }?;
-        copy.redirect(loops);
-        merge(loops);
-        Some(copy)
+        unsafe {
+            Self::of_all(loops, indices)
+        }
     }
 
     /// A copy of indices of one number that lie across these loops over all of them, which run over it then; `None` of
@@ -157,8 +156,20 @@ impl Contiguous {
         if numbers > 1 || !array_lies_across(loops, Copied::Indices) || iterations(loops) < FEWEST {
             return None;
         }
-        // SAFETY: the loops are over the axes of the indices, with their steps, which are plain integers.
+        // SAFETY: the loops are over the axes of the indices, with their steps.
         #[allow(unsafe_code)]
+        unsafe {
+            Self::of_all(loops, indices)
+        }
+    }
+
+    /// A copy of indices, over which these loops run then.
+    ///
+    /// # Safety
+    /// The loops do not leave the array of the indices.
+    #[allow(unsafe_code)]
+    unsafe fn of_all(loops: &mut Loops, indices: &Indices<'_>) -> Option<Self> {
+        // SAFETY: the caller's promise; indices are plain integers.
         let copy = unsafe { Self::of(loops, Copied::Indices, indices.start(), indices.size()) }?;
         copy.redirect(loops);
         merge(loops);
